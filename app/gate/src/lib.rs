@@ -1,0 +1,1 @@
+//! The path of one tool call: resolve, validate, decide, execute, verify, record.

@@ -1,0 +1,1 @@
+//! The host: configuration, servers, models, one conversation.

@@ -1,0 +1,1 @@
+//! The one recording format: written, verified, read.

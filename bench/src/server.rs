@@ -1,0 +1,2 @@
+//! The server that benchmarks and fault tests drive.
+fn main() {}

@@ -1,0 +1,1 @@
+//! An MCP client: connect, list, call, answer what the server asks.

@@ -1,0 +1,1 @@
+//! JSON Schema as MCP uses it: compiled once, bounded, never fetched from a network.

@@ -1,0 +1,1 @@
+//! An MCP server: register tools, resources and prompts, serve them.

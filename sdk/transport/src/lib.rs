@@ -1,0 +1,1 @@
+//! Framed bytes between two MCP peers: memory, stdio, child process.

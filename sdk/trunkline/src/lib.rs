@@ -1,0 +1,1 @@
+//! The Model Context Protocol in Rust: servers and clients, both eras.

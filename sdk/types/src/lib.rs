@@ -1,0 +1,1 @@
+//! Messages, methods and revisions of the Model Context Protocol: no I/O, no runtime.

@@ -1,0 +1,1 @@
+//! The orders server that ships with the command: narrow tools over SQLite.

@@ -1,0 +1,1 @@
+//! The weather server that ships with the command.

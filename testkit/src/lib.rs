@@ -1,0 +1,1 @@
+//! Scripted peers, a simulated pair, the revision × transport matrix. For tests only.

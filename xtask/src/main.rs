@@ -1,0 +1,2 @@
+//! Set up and run everything: `cargo xtask test`.
+fn main() {}
