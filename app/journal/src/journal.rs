@@ -1,0 +1,478 @@
+//! Writing: one journal, many connections, one line per entry.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::SystemTime;
+
+use serde_json::Value;
+use trunkline_transport::{Direction, Tap};
+
+use crate::line::{BEGINNING, FORMAT, GENESIS, MAX_BODY, chain, push_string, seal, sha256};
+use crate::mask::Mask;
+use crate::time::rfc3339;
+
+/// A journal in memory holds at most this many bytes; entries beyond it are counted as lost.
+pub const MAX_MEMORY: usize = 256 << 20;
+
+/// Kinds with a form of their own, which [`Journal::record`] does not write.
+const OWN_KINDS: &[&str] = &["header", "message", "stderr", "noise", "gap", "end"];
+
+/// A recording in the making. Clones write into the same recording.
+///
+/// Each entry is one write, so what was recorded outlives the process that recorded it. A write that fails never fails
+/// the call that was recorded: it is counted, [`Journal::failure`] tells it once, and the next line that can be written
+/// is preceded by a `gap` line with the count.
+///
+/// The `end` line is written by [`Journal::close`], or when the last clone and the last tap are dropped.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("run.jsonl");
+/// let journal = trunkline_journal::Journal::create(&file)?;
+/// journal.record("note", &serde_json::json!({ "text": "started" }));
+/// journal.close();
+/// assert_eq!(std::fs::read_to_string(&file)?.lines().count(), 3);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Journal {
+    inner: Arc<Inner>,
+}
+
+/// What went wrong with writing, told once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteFailure {
+    /// How many entries have been lost so far.
+    pub lost: u64,
+    /// What the first failed write said.
+    pub first: String,
+}
+
+impl fmt::Display for WriteFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the journal could not be written ({}); entries lost so far: {}",
+            self.first, self.lost
+        )
+    }
+}
+
+type Clock = Box<dyn Fn() -> SystemTime + Send + Sync>;
+
+struct Inner {
+    clock: Clock,
+    settings: RwLock<Settings>,
+    memory: Option<Memory>,
+    writer: Mutex<Writer>,
+}
+
+#[derive(Default)]
+struct Settings {
+    mask: Arc<Mask>,
+    revisions: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let writer = lock(&self.inner.writer);
+        f.debug_struct("Journal")
+            .field("lines", &writer.seq)
+            .field("lost", &writer.lost)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Journal {
+    /// Starts a recording in a new file that only its owner may read (mode 0600 where there are modes).
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be made. One that exists already is never written over.
+    pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        Ok(Self::to_writer(Box::new(options.open(path)?)))
+    }
+
+    /// Starts a recording in `writer`, which gets one whole line per write.
+    pub fn to_writer(writer: Box<dyn Write + Send>) -> Self {
+        Self::with_clock(writer, SystemTime::now)
+    }
+
+    /// Starts a recording in `writer` with times from `clock`.
+    pub fn with_clock(writer: Box<dyn Write + Send>, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        Self::start(writer, Box::new(clock), None)
+    }
+
+    /// Starts a recording in memory, at most [`MAX_MEMORY`] bytes of it.
+    pub fn memory() -> Self {
+        let memory = Memory::default();
+        Self::start(Box::new(memory.clone()), Box::new(SystemTime::now), Some(memory))
+    }
+
+    fn start(out: Box<dyn Write + Send>, clock: Clock, memory: Option<Memory>) -> Self {
+        let writer = Mutex::new(Writer::new(out));
+        let inner = Inner {
+            clock,
+            settings: RwLock::default(),
+            memory,
+            writer,
+        };
+        let mut rest = format!(",\"format\":{FORMAT},\"tool\":\"trunkline\",\"tool_version\":");
+        push_string(&mut rest, env!("CARGO_PKG_VERSION"));
+        inner.write("header", &rest);
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// What a recording in memory holds so far; empty for any other.
+    pub fn contents(&self) -> Vec<u8> {
+        self.inner
+            .memory
+            .as_ref()
+            .map(|memory| lock(&memory.0).clone())
+            .unwrap_or_default()
+    }
+
+    /// The tap that records the connection with this name: its messages and its standard error.
+    pub fn tap(&self, connection: &str) -> Arc<dyn Tap> {
+        let mut name = String::new();
+        push_string(&mut name, connection);
+        Arc::new(ConnectionTap {
+            inner: Arc::clone(&self.inner),
+            connection: connection.to_owned(),
+            name,
+        })
+    }
+
+    /// Says which revision a connection speaks; its messages carry it from now on.
+    pub fn set_revision(&self, connection: &str, revision: &str) {
+        let mut settings = self.inner.settings.write().unwrap_or_else(PoisonError::into_inner);
+        settings.revisions.insert(connection.to_owned(), revision.to_owned());
+    }
+
+    /// Adds a value that is masked wherever it stands, from the next entry on; see [`Mask::add`].
+    pub fn add_secret(&self, secret: &str) {
+        let mut settings = self.inner.settings.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut settings.mask).add(secret);
+    }
+
+    /// Records a line that a server wrote between messages and that is none.
+    pub fn noise(&self, connection: &str, line: &[u8]) {
+        let mut name = String::new();
+        push_string(&mut name, connection);
+        self.inner.text_line("noise", &name, line);
+    }
+
+    /// Records `body` under `kind`: `decision`, `note`, or another word of at most 32 lower-case letters and
+    /// underscores. Any other kind, and the kinds with a form of their own, become `note`.
+    pub fn record(&self, kind: &str, body: &Value) {
+        let word = |c: u8| c.is_ascii_lowercase() || c == b'_';
+        let fits = (1..=32).contains(&kind.len()) && kind.bytes().all(word) && !OWN_KINDS.contains(&kind);
+        let text = body.to_string();
+        let mask = self.inner.mask();
+        let mut rest = String::from(",\"body\":");
+        let masked = if text.len() <= MAX_BODY {
+            mask.json(text.as_bytes())
+        } else {
+            None
+        };
+        if let Some((json, count)) = masked {
+            rest.push_str(&json);
+            push_count(&mut rest, count);
+        } else {
+            rest.push('{');
+            let mut inside = String::new();
+            let count = push_text(&mut inside, &mask, text.as_bytes());
+            rest.push_str(inside.trim_start_matches(','));
+            rest.push('}');
+            push_count(&mut rest, count);
+        }
+        self.inner.write(if fits { kind } else { "note" }, &rest);
+    }
+
+    /// Hands everything to the system, where the writer holds something back.
+    pub fn flush(&self) {
+        lock(&self.inner.writer).flush();
+    }
+
+    /// Writes the `end` line. What is recorded after it is lost, and counted so.
+    pub fn close(&self) {
+        self.inner.close();
+    }
+
+    /// The trouble with writing, if there is any that was not told yet.
+    pub fn failure(&self) -> Option<WriteFailure> {
+        let mut writer = lock(&self.inner.writer);
+        let first = writer.first_failure.take()?;
+        Some(WriteFailure {
+            lost: writer.lost,
+            first,
+        })
+    }
+
+    /// How many entries could not be written.
+    pub fn lost(&self) -> u64 {
+        lock(&self.inner.writer).lost
+    }
+}
+
+struct ConnectionTap {
+    inner: Arc<Inner>,
+    connection: String,
+    /// The connection as a JSON string.
+    name: String,
+}
+
+impl Tap for ConnectionTap {
+    fn message(&self, direction: Direction, message: &[u8]) {
+        let mut rest = format!(",\"connection\":{}", self.name);
+        let mask = {
+            let settings = self.inner.settings.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(revision) = settings.revisions.get(&self.connection) {
+                rest.push_str(",\"revision\":");
+                push_string(&mut rest, revision);
+            }
+            Arc::clone(&settings.mask)
+        };
+        rest.push_str(match direction {
+            Direction::Sent => ",\"direction\":\"sent\"",
+            Direction::Received => ",\"direction\":\"received\"",
+        });
+        let json = if message.len() <= MAX_BODY {
+            mask.json(message)
+        } else {
+            None
+        };
+        let count = if let Some((json, count)) = json {
+            rest.push_str(",\"message\":");
+            rest.push_str(&json);
+            count
+        } else {
+            push_text(&mut rest, &mask, message)
+        };
+        push_count(&mut rest, count);
+        self.inner.write("message", &rest);
+    }
+
+    fn stderr(&self, line: &[u8]) {
+        self.inner.text_line("stderr", &self.name, line);
+    }
+}
+
+/// Appends `text`, `bytes` and, where only the beginning is kept, `sha256`; returns how many secrets were taken out.
+fn push_text(out: &mut String, mask: &Mask, bytes: &[u8]) -> u64 {
+    let (text, count) = if bytes.len() <= MAX_BODY {
+        mask.text(&String::from_utf8_lossy(bytes))
+    } else {
+        // A secret that the cut goes through would not be recognised: mask more than is kept, then drop the surplus.
+        let (mut text, count) = mask.text(&String::from_utf8_lossy(&bytes[..2 * BEGINNING]));
+        let mut end = text.len().saturating_sub(BEGINNING);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        (text, count)
+    };
+    out.push_str(",\"text\":");
+    push_string(out, &text);
+    out.push_str(",\"bytes\":");
+    out.push_str(&bytes.len().to_string());
+    if bytes.len() > MAX_BODY {
+        out.push_str(",\"sha256\":\"");
+        out.push_str(&sha256(bytes));
+        out.push('"');
+    }
+    count
+}
+
+fn push_count(out: &mut String, masked: u64) {
+    if masked > 0 {
+        out.push_str(",\"masked\":");
+        out.push_str(&masked.to_string());
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic elsewhere does not make the recording less true.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Inner {
+    fn mask(&self) -> Arc<Mask> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner).mask)
+    }
+
+    fn text_line(&self, kind: &str, name: &str, line: &[u8]) {
+        let mut rest = format!(",\"connection\":{name}");
+        let count = push_text(&mut rest, &self.mask(), line);
+        push_count(&mut rest, count);
+        self.write(kind, &rest);
+    }
+
+    /// Writes one entry; `rest` is what follows `kind`.
+    fn write(&self, kind: &str, rest: &str) {
+        // The clock is read under the lock, so that lines and their times have one order.
+        let mut writer = lock(&self.writer);
+        let time = rfc3339((self.clock)());
+        writer.entry(&time, kind, rest);
+    }
+
+    fn close(&self) {
+        let mut writer = lock(&self.writer);
+        if !writer.closed {
+            let time = rfc3339((self.clock)());
+            let rest = format!(",\"lost\":{}", writer.lost);
+            writer.entry(&time, "end", &rest);
+            writer.closed = true;
+        }
+        writer.flush();
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+struct Writer {
+    out: Box<dyn Write + Send>,
+    /// One buffer for all lines.
+    line: String,
+    seq: u64,
+    previous: String,
+    lost: u64,
+    /// Lost since the last line that was written.
+    gap: u64,
+    first_failure: Option<String>,
+    failed: bool,
+    /// Whether a write ended inside a line.
+    torn: bool,
+    closed: bool,
+}
+
+impl Writer {
+    fn new(out: Box<dyn Write + Send>) -> Self {
+        Self {
+            out,
+            line: String::new(),
+            seq: 0,
+            previous: GENESIS.to_owned(),
+            lost: 0,
+            gap: 0,
+            first_failure: None,
+            failed: false,
+            torn: false,
+            closed: false,
+        }
+    }
+
+    fn entry(&mut self, time: &str, kind: &str, rest: &str) {
+        let written = if self.closed {
+            Err(io::Error::new(ErrorKind::BrokenPipe, "the journal is closed"))
+        } else {
+            self.gap_line(time).and_then(|()| self.chained(time, kind, rest))
+        };
+        if let Err(error) = written {
+            self.lost += 1;
+            self.gap += 1;
+            self.note_failure(&error);
+        }
+    }
+
+    fn note_failure(&mut self, error: &io::Error) {
+        if !self.failed {
+            self.failed = true;
+            self.first_failure = Some(error.to_string());
+        }
+    }
+
+    fn gap_line(&mut self, time: &str) -> io::Result<()> {
+        if self.gap > 0 {
+            self.chained(time, "gap", &format!(",\"lost\":{}", self.gap))?;
+            self.gap = 0;
+        }
+        Ok(())
+    }
+
+    fn chained(&mut self, time: &str, kind: &str, rest: &str) -> io::Result<()> {
+        use std::fmt::Write as _;
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        let _ = write!(
+            line,
+            "{{\"seq\":{},\"time\":\"{time}\",\"kind\":\"{kind}\"{rest}",
+            self.seq
+        );
+        let hash = chain(&self.previous, line.as_bytes());
+        seal(&mut line, &hash);
+        let written = self.put(line.as_bytes());
+        // A rare huge line does not keep its memory for good.
+        line.shrink_to(64 << 10);
+        self.line = line;
+        written?;
+        self.seq += 1;
+        self.previous = hash;
+        Ok(())
+    }
+
+    /// Writes a whole line. A line that broke off earlier is ended first, so that it spoils only itself.
+    fn put(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.torn {
+            self.put_all(b"\n")?;
+            self.torn = false;
+        }
+        self.put_all(line)
+    }
+
+    fn put_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        let whole = bytes.len();
+        while !bytes.is_empty() {
+            match self.out.write(bytes) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    bytes = bytes.get(count..).unwrap_or_default();
+                    self.torn = !bytes.is_empty();
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.torn = self.torn || bytes.len() < whole;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) {
+        if let Err(error) = self.out.flush() {
+            self.note_failure(&error);
+        }
+    }
+}
+
+/// Bytes in memory, shared by the writer and [`Journal::contents`].
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut held = lock(&self.0);
+        if held.len() + bytes.len() > MAX_MEMORY {
+            return Err(io::Error::new(ErrorKind::StorageFull, "the journal in memory is full"));
+        }
+        held.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,503 @@
+//! The server's side of a connection.
+
+mod batch;
+mod config;
+mod garbage;
+mod handshake;
+mod subscriptions;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use trunkline_types::{
+    Cancelled, ClientCapabilities, Era, ErrorObject, Implementation, InputRequest, LogLevel, Malformed, Message,
+    Method, Needs, Profile, RequestId, RequestMeta, Revision, SetLevelParams, SubscribeParams, encode,
+};
+
+use crate::Timeouts;
+use crate::outgoing::Outgoing;
+use crate::prefix::find_id;
+use batch::Batches;
+pub use config::{Config, Limits};
+use garbage::Garbage;
+pub use subscriptions::Change;
+use subscriptions::Subscriptions;
+
+/// Who the client is and what it can do: for the connection (legacy) or for one request (modern).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClientFacts {
+    /// Who it says it is; for display only.
+    pub info: Implementation,
+    /// What it can do.
+    pub capabilities: ClientCapabilities,
+}
+
+/// A request that the application has to answer, by [`Connection::finish`].
+#[derive(Debug)]
+pub struct IncomingRequest<'a> {
+    /// Names the request.
+    pub id: RequestId,
+    /// The method; it exists in the revision and its feature was declared.
+    pub method: Method,
+    /// The revision that the request speaks.
+    pub profile: &'static Profile,
+    /// The client, as far as this request may know.
+    pub client: Arc<ClientFacts>,
+    /// Its metadata.
+    pub meta: RequestMeta,
+    /// The lowest level of log messages that the client wants for it; `None` for no messages.
+    pub log_level: Option<LogLevel>,
+    /// Its params, an object.
+    pub params: Option<&'a RawValue>,
+}
+
+/// Names a request of the server's to its client (legacy).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AskId(RequestId);
+
+/// What a message means to the application.
+#[derive(Debug)]
+pub enum Incoming<'a> {
+    /// A request to answer.
+    Request(Box<IncomingRequest<'a>>),
+    /// Several messages at once; the answers leave together.
+    Batch(Vec<Incoming<'a>>),
+    /// A request is no longer wanted. It is forgotten already and must not be finished.
+    Cancelled(RequestId),
+    /// The client answered a request of the server's.
+    Answered(AskId, Result<Box<RawValue>, AskError>),
+    /// The client finished the handshake.
+    Ready,
+    /// The client's roots changed.
+    RootsChanged,
+    /// Nothing to do: the connection answered it, or set it aside.
+    Nothing,
+}
+
+/// Why a request of the server's got no result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AskError {
+    /// The client refused.
+    Refused(ErrorObject),
+    /// The client did not answer in time.
+    TimedOut,
+}
+
+impl std::fmt::Display for AskError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(error) => write!(f, "the client refused: {error}"),
+            Self::TimedOut => f.write_str("the client did not answer in time"),
+        }
+    }
+}
+
+impl std::error::Error for AskError {}
+
+/// What was agreed by the handshake. A modern connection never agrees on anything.
+#[derive(Debug)]
+enum Session {
+    Fresh,
+    Legacy {
+        profile: &'static Profile,
+        client: Arc<ClientFacts>,
+        level: LogLevel,
+    },
+}
+
+#[derive(Debug)]
+struct InFlight {
+    batch: Option<u64>,
+}
+
+/// The state of one connection, for the server.
+#[derive(Debug)]
+pub struct Connection {
+    config: Arc<Config>,
+    session: Session,
+    in_flight: HashMap<RequestId, InFlight>,
+    batches: Batches,
+    asks: Outgoing<()>,
+    subscriptions: Subscriptions,
+    garbage: Garbage,
+    transmit: VecDeque<Vec<u8>>,
+}
+
+impl Connection {
+    /// A connection on which nothing was said yet.
+    pub fn new(config: Arc<Config>) -> Self {
+        Self {
+            config,
+            session: Session::Fresh,
+            in_flight: HashMap::new(),
+            batches: Batches::default(),
+            asks: Outgoing::default(),
+            subscriptions: Subscriptions::default(),
+            garbage: Garbage::default(),
+            transmit: VecDeque::new(),
+        }
+    }
+
+    /// The revision that the handshake agreed on, if there was one.
+    pub fn session_profile(&self) -> Option<&'static Profile> {
+        match &self.session {
+            Session::Fresh => None,
+            Session::Legacy { profile, .. } => Some(profile),
+        }
+    }
+
+    /// How many requests are accepted and not finished, open subscriptions not counted.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len() - self.subscriptions.listening()
+    }
+
+    /// The next message to send. Ask until there is none, after every other call.
+    pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
+        self.transmit.pop_front()
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) has something to say at the earliest.
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        self.asks.deadline()
+    }
+
+    /// Takes one message.
+    pub fn handle_message<'a>(&mut self, now: Duration, message: &'a [u8]) -> Incoming<'a> {
+        match Message::parse(message) {
+            Ok(message) => self.handle_parsed(now, message, None),
+            Err(Malformed::Batch) if self.session_profile().is_some_and(|profile| profile.batches) => {
+                self.handle_batch(now, message)
+            }
+            Err(malformed) => {
+                self.refuse_garbage(now, &malformed, None);
+                Incoming::Nothing
+            }
+        }
+    }
+
+    /// Takes the beginning of a message that was too long to be kept.
+    pub fn handle_too_long(&mut self, now: Duration, limit: usize, start: &[u8]) {
+        let id = find_id(start);
+        if self.garbage.may_answer(now) || id.is_some() {
+            let why = format!("a message may have at most {limit} bytes");
+            let error = if id.is_some() {
+                ErrorObject::invalid_request(why)
+            } else {
+                ErrorObject::parse_error(why)
+            };
+            self.transmit.push_back(encode::error(id.as_ref(), &error));
+        }
+    }
+
+    /// How many messages could not be read.
+    pub fn garbage(&self) -> u64 {
+        self.garbage.seen()
+    }
+
+    fn refuse_garbage(&mut self, now: Duration, malformed: &Malformed, batch: Option<u64>) {
+        let answer = self.garbage.may_answer(now) || malformed.id().is_some();
+        if answer {
+            self.send_to(batch, encode::error(malformed.id(), &malformed.to_error()));
+        }
+    }
+
+    fn handle_batch<'a>(&mut self, now: Duration, message: &'a [u8]) -> Incoming<'a> {
+        let parts = match Message::split_batch(message) {
+            Ok(parts) if parts.len() <= self.config.limits.batch => parts,
+            Ok(_) => {
+                let why = format!("a batch may hold at most {} messages", self.config.limits.batch);
+                self.transmit
+                    .push_back(encode::error(None, &ErrorObject::invalid_request(why)));
+                return Incoming::Nothing;
+            }
+            Err(malformed) => {
+                self.refuse_garbage(now, &malformed, None);
+                return Incoming::Nothing;
+            }
+        };
+        let batch = self.batches.open();
+        let mut all = Vec::new();
+        for part in parts {
+            match Message::parse(part.get().as_bytes()) {
+                Ok(Message::Request { id, method, .. }) if method == Method::Initialize.name() => {
+                    let error = ErrorObject::invalid_request("`initialize` must not be part of a batch");
+                    self.send_to(Some(batch), encode::error(Some(&id), &error));
+                }
+                Ok(message) => all.push(self.handle_parsed(now, message, Some(batch))),
+                Err(malformed) => self.refuse_garbage(now, &malformed, Some(batch)),
+            }
+        }
+        self.settle(batch);
+        Incoming::Batch(all)
+    }
+
+    fn handle_parsed<'a>(&mut self, now: Duration, message: Message<'a>, batch: Option<u64>) -> Incoming<'a> {
+        match message {
+            Message::Request { id, method, params } => {
+                if self.in_flight.contains_key(&id) {
+                    // The first one stays untouched and gets its answer.
+                    let error = ErrorObject::invalid_request("a request with this id is in flight");
+                    self.send_to(batch, encode::error(Some(&id), &error));
+                    return Incoming::Nothing;
+                }
+                match self.accept(&id, &method, params, batch) {
+                    Ok(Some(request)) => Incoming::Request(Box::new(request)),
+                    Ok(None) => Incoming::Nothing,
+                    Err(error) => {
+                        self.send_to(batch, encode::error(Some(&id), &error));
+                        Incoming::Nothing
+                    }
+                }
+            }
+            Message::Notification { method, params } => self.handle_notification(&method, params),
+            Message::Response { id, outcome } => {
+                let known = id.filter(|id| self.asks.close(id).is_some());
+                let Some(id) = known else {
+                    // Late, or never asked for: an answer is not answered.
+                    self.garbage.may_answer(now);
+                    return Incoming::Nothing;
+                };
+                Incoming::Answered(AskId(id), outcome.map(ToOwned::to_owned).map_err(AskError::Refused))
+            }
+        }
+    }
+
+    fn handle_notification<'a>(&mut self, method: &str, params: Option<&'a RawValue>) -> Incoming<'a> {
+        match Method::from_name(method) {
+            Some(Method::CancelledNotice) => {
+                // Unknown, finished and malformed ones are ignored
+                // (https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation#error-handling).
+                let Some(id) = decode::<Cancelled>(params).ok().and_then(|notice| notice.request_id) else {
+                    return Incoming::Nothing;
+                };
+                let Some(entry) = self.in_flight.remove(&id) else {
+                    return Incoming::Nothing;
+                };
+                self.subscriptions.close(&id);
+                if let Some(batch) = entry.batch {
+                    self.batches.forget(batch);
+                    self.settle(batch);
+                }
+                Incoming::Cancelled(id)
+            }
+            Some(Method::Initialized) => Incoming::Ready,
+            Some(Method::RootsChanged) => Incoming::RootsChanged,
+            _ => Incoming::Nothing,
+        }
+    }
+
+    /// Checks a request from the outside in: revision, method, capability, params. What the connection
+    /// answers by itself is `Ok(None)`.
+    fn accept<'a>(
+        &mut self,
+        id: &RequestId,
+        method: &str,
+        params: Option<&'a RawValue>,
+        batch: Option<u64>,
+    ) -> Result<Option<IncomingRequest<'a>>, ErrorObject> {
+        let meta = request_meta(params)?;
+        let (profile, client, log_level) = match (&meta.protocol_version, &self.session) {
+            (Some(version), _) => {
+                let profile = self.modern_profile(version)?;
+                (profile, modern_client(&meta)?, meta.log_level)
+            }
+            (None, Session::Legacy { profile, client, level }) => (*profile, Arc::clone(client), Some(*level)),
+            (None, Session::Fresh) => return self.before_handshake(id, method, params, batch).map(|()| None),
+        };
+        let known = Method::from_name(method)
+            .filter(|method| method.facts().is_request && method.facts().direction.reaches_server())
+            .filter(|method| method.exists_in(profile.revision))
+            .filter(|method| match method.facts().needs {
+                Needs::Server(feature) => self.config.capabilities.has(feature),
+                Needs::Nothing | Needs::Client(_) => true,
+            });
+        let Some(method) = known else {
+            return Err(ErrorObject::method_not_found(method));
+        };
+        let reply = match method {
+            Method::Initialize => return Err(ErrorObject::invalid_request("the connection is initialized already")),
+            Method::Ping => RawValue::from_string("{}".to_owned()).map_err(unwritable)?,
+            Method::Discover => self.discover(profile)?,
+            Method::SetLevel => {
+                let wanted = decode::<SetLevelParams>(params)?;
+                if let Session::Legacy { level, .. } = &mut self.session {
+                    *level = wanted.level;
+                }
+                RawValue::from_string("{}".to_owned()).map_err(unwritable)?
+            }
+            Method::Subscribe | Method::Unsubscribe => {
+                let wanted = decode::<SubscribeParams>(params)?;
+                self.watch(method == Method::Subscribe, wanted.uri)?;
+                RawValue::from_string("{}".to_owned()).map_err(unwritable)?
+            }
+            Method::Listen => return self.listen(id, params, batch).map(|()| None),
+            _ => {
+                if self.in_flight.len() >= self.config.limits.in_flight {
+                    let why = format!(
+                        "{} requests are in flight already; wait for an answer",
+                        self.in_flight.len()
+                    );
+                    return Err(ErrorObject::internal(why));
+                }
+                self.open(id.clone(), batch);
+                return Ok(Some(IncomingRequest {
+                    id: id.clone(),
+                    method,
+                    profile,
+                    client,
+                    meta,
+                    log_level,
+                    params,
+                }));
+            }
+        };
+        self.send_to(batch, encode::result(id, &reply));
+        Ok(None)
+    }
+
+    /// The profile of a request that carries its version.
+    fn modern_profile(&self, version: &str) -> Result<&'static Profile, ErrorObject> {
+        Revision::from_name(version)
+            .filter(|revision| revision.era() == Era::Modern && self.config.revisions.contains(revision))
+            .map(Revision::profile)
+            .ok_or_else(|| ErrorObject::unsupported_version(version, &self.config.revision_names()))
+    }
+
+    fn open(&mut self, id: RequestId, batch: Option<u64>) {
+        if let Some(batch) = batch {
+            self.batches.expect(batch);
+        }
+        self.in_flight.insert(id, InFlight { batch });
+    }
+
+    /// Answers a request. One that was cancelled meanwhile gets no answer.
+    pub fn finish(&mut self, id: &RequestId, outcome: Result<Box<RawValue>, ErrorObject>) {
+        let Some(entry) = self.in_flight.remove(id) else { return };
+        let message = match outcome {
+            Ok(result) => encode::result(id, &result),
+            Err(error) => encode::error(Some(id), &error),
+        };
+        if let Some(batch) = entry.batch {
+            self.batches.forget(batch);
+            self.send_to(Some(batch), message);
+            self.settle(batch);
+        } else {
+            self.transmit.push_back(message);
+        }
+    }
+
+    fn send_to(&mut self, batch: Option<u64>, message: Vec<u8>) {
+        match batch {
+            Some(batch) => self.batches.collect(batch, message),
+            None => self.transmit.push_back(message),
+        }
+    }
+
+    fn settle(&mut self, batch: u64) {
+        if let Some(message) = self.batches.take_if_whole(batch) {
+            self.transmit.push_back(message);
+        }
+    }
+
+    /// Asks the client for something by a request of the server's own (legacy).
+    ///
+    /// # Errors
+    /// If the params cannot be written as JSON.
+    pub fn ask(&mut self, now: Duration, request: &InputRequest, timeouts: Timeouts) -> serde_json::Result<AskId> {
+        let params = request.params()?;
+        let id = self.asks.open(now, (), timeouts);
+        self.transmit
+            .push_back(encode::request(&id, request.method(), &params)?);
+        Ok(AskId(id))
+    }
+
+    /// How many requests of the server's wait for their answers.
+    pub fn asking(&self) -> usize {
+        self.asks.len()
+    }
+
+    /// Gives up on a request of the server's: the answer is not wanted any more (legacy).
+    pub fn withdraw(&mut self, ask: &AskId) {
+        if self.asks.close(&ask.0).is_some() {
+            self.cancel_ask(&ask.0, "no longer wanted");
+        }
+    }
+
+    fn cancel_ask(&mut self, id: &RequestId, reason: &str) {
+        let notice = Cancelled {
+            request_id: Some(id.clone()),
+            reason: Some(reason.to_owned()),
+            ..Cancelled::default()
+        };
+        if let Ok(message) = encode::notification(Method::CancelledNotice.name(), Some(&notice)) {
+            self.transmit.push_back(message);
+        }
+    }
+
+    /// Takes the time: requests of the server's whose wait is over.
+    pub fn handle_timeout(&mut self, now: Duration) -> Vec<Incoming<'static>> {
+        let over = self.asks.expired(now);
+        for (id, ()) in &over {
+            self.cancel_ask(id, "no answer in time");
+        }
+        over.into_iter()
+            .map(|(id, ())| Incoming::Answered(AskId(id), Err(AskError::TimedOut)))
+            .collect()
+    }
+}
+
+/// Decodes params by the type that the method calls for. Absent params are an empty object.
+///
+/// # Errors
+/// [`code::INVALID_PARAMS`](trunkline_types::code::INVALID_PARAMS), saying what does not fit.
+pub fn decode<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, ErrorObject> {
+    let text = params.map_or("{}", RawValue::get);
+    serde_json::from_str(text).map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
+}
+
+/// Reads `_meta` out of params without reading the rest.
+fn request_meta(params: Option<&RawValue>) -> Result<RequestMeta, ErrorObject> {
+    #[derive(Deserialize)]
+    struct OnlyMeta<'a> {
+        #[serde(borrow, rename = "_meta")]
+        meta: Option<&'a RawValue>,
+    }
+    let Some(params) = params else {
+        return Ok(RequestMeta::default());
+    };
+    if !params.get().starts_with('{') {
+        return Err(ErrorObject::invalid_params("`params` must be an object"));
+    }
+    let only: OnlyMeta<'_> = decode_borrowed(params)?;
+    match only.meta {
+        Some(meta) => serde_json::from_str(meta.get())
+            .map_err(|error| ErrorObject::invalid_params(format!("invalid `_meta`: {error}"))),
+        None => Ok(RequestMeta::default()),
+    }
+}
+
+fn decode_borrowed<'a, T: Deserialize<'a>>(params: &'a RawValue) -> Result<T, ErrorObject> {
+    serde_json::from_str(params.get()).map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
+}
+
+/// The client of a modern request: what the request itself says
+/// ([per-request fields](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta)).
+fn modern_client(meta: &RequestMeta) -> Result<Arc<ClientFacts>, ErrorObject> {
+    let Some(capabilities) = meta.client_capabilities.clone() else {
+        let missing = trunkline_types::meta_key::CLIENT_CAPABILITIES;
+        return Err(ErrorObject::invalid_params(format!("`_meta` needs `{missing}`")));
+    };
+    Ok(Arc::new(ClientFacts {
+        info: meta.client_info.clone().unwrap_or_default(),
+        capabilities,
+    }))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "made for `map_err`")]
+fn unwritable(error: serde_json::Error) -> ErrorObject {
+    ErrorObject::internal(format!("the result cannot be written: {error}"))
+}

@@ -1,0 +1,209 @@
+//! Who wants to hear of changes: watched resources (legacy) and streams of notices (modern).
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use trunkline_types::{
+    EmptyNotice, EmptyResult, ErrorObject, ListCapability, ListenParams, Meta, Method, RequestId, ResourceUpdated,
+    ResultType, Revision, ServerCapabilities, ServerResult, SubscriptionAcknowledged, SubscriptionFilter, encode,
+    meta_key,
+};
+
+use super::{Connection, Session, decode};
+
+/// Something that changed and may interest the client.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources.
+    Resources,
+    /// One resource, by its address.
+    Resource(String),
+}
+
+impl Change {
+    fn method(&self) -> Method {
+        match self {
+            Self::Tools => Method::ToolsChanged,
+            Self::Prompts => Method::PromptsChanged,
+            Self::Resources => Method::ResourcesChanged,
+            Self::Resource(_) => Method::ResourceUpdatedNotice,
+        }
+    }
+
+    fn wanted_by(&self, filter: &SubscriptionFilter) -> bool {
+        match self {
+            Self::Tools => filter.tools_list_changed == Some(true),
+            Self::Prompts => filter.prompts_list_changed == Some(true),
+            Self::Resources => filter.resources_list_changed == Some(true),
+            Self::Resource(uri) => filter
+                .resource_subscriptions
+                .iter()
+                .flatten()
+                .any(|wanted| covers(wanted, uri)),
+        }
+    }
+
+    /// Whether the server said that it announces such changes.
+    fn announced_by(&self, capabilities: &ServerCapabilities) -> bool {
+        let list = |list: &Option<ListCapability>| list.as_ref().and_then(|l| l.list_changed) == Some(true);
+        match self {
+            Self::Tools => list(&capabilities.tools),
+            Self::Prompts => list(&capabilities.prompts),
+            Self::Resources => capabilities.resources.as_ref().and_then(|r| r.list_changed) == Some(true),
+            Self::Resource(_) => capabilities.resources.as_ref().and_then(|r| r.subscribe) == Some(true),
+        }
+    }
+}
+
+/// A watched address covers itself and what lies below it.
+fn covers(watched: &str, uri: &str) -> bool {
+    uri.strip_prefix(watched)
+        .is_some_and(|rest| rest.is_empty() || watched.ends_with('/') || rest.starts_with('/'))
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Subscriptions {
+    watched: HashSet<String>,
+    streams: BTreeMap<RequestId, SubscriptionFilter>,
+}
+
+impl Subscriptions {
+    pub(super) fn listening(&self) -> usize {
+        self.streams.len()
+    }
+
+    pub(super) fn close(&mut self, id: &RequestId) {
+        self.streams.remove(id);
+    }
+}
+
+fn stream_meta(id: &RequestId) -> Meta {
+    let id = serde_json::to_value(id).unwrap_or(Value::Null);
+    std::iter::once((meta_key::SUBSCRIPTION_ID.to_owned(), id)).collect()
+}
+
+impl Connection {
+    /// Starts or stops watching a resource (legacy). Stopping what was not watched is no mistake.
+    pub(super) fn watch(&mut self, start: bool, uri: String) -> Result<(), ErrorObject> {
+        if !Change::Resource(String::new()).announced_by(&self.config.capabilities) {
+            return Err(ErrorObject::method_not_found(Method::Subscribe.name()));
+        }
+        let watched = &mut self.subscriptions.watched;
+        if !start {
+            watched.remove(&uri);
+        } else if watched.len() >= self.config.limits.subscriptions && !watched.contains(&uri) {
+            let why = format!("{} resources are watched already; stop watching one", watched.len());
+            return Err(ErrorObject::invalid_params(why));
+        } else {
+            watched.insert(uri);
+        }
+        Ok(())
+    }
+
+    /// Opens a stream of notices (modern). The acknowledgement is its first message
+    /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#acknowledgment)).
+    pub(super) fn listen(
+        &mut self,
+        id: &RequestId,
+        params: Option<&RawValue>,
+        batch: Option<u64>,
+    ) -> Result<(), ErrorObject> {
+        let ListenParams {
+            notifications: mut filter,
+            ..
+        } = decode(params)?;
+        let bound = self.config.limits.subscriptions;
+        let uris = filter.resource_subscriptions.as_ref().map_or(0, Vec::len);
+        if self.subscriptions.streams.len() >= bound || uris > bound {
+            return Err(ErrorObject::invalid_params(format!(
+                "at most {bound} subscriptions are kept"
+            )));
+        }
+        let capabilities = &self.config.capabilities;
+        let agree = |wanted: &mut Option<bool>, change: &Change| {
+            *wanted = wanted.filter(|wanted| *wanted && change.announced_by(capabilities));
+        };
+        agree(&mut filter.tools_list_changed, &Change::Tools);
+        agree(&mut filter.prompts_list_changed, &Change::Prompts);
+        agree(&mut filter.resources_list_changed, &Change::Resources);
+        if !Change::Resource(String::new()).announced_by(capabilities) {
+            filter.resource_subscriptions = None;
+        }
+        filter.extra.clear();
+        let notice = SubscriptionAcknowledged {
+            notifications: filter.clone(),
+            meta: stream_meta(id),
+            ..SubscriptionAcknowledged::default()
+        };
+        let message = encode::notification(Method::SubscriptionAcknowledgedNotice.name(), Some(&notice))
+            .map_err(super::unwritable)?;
+        self.open(id.clone(), batch);
+        self.subscriptions.streams.insert(id.clone(), filter);
+        self.transmit.push_back(message);
+        Ok(())
+    }
+
+    /// Tells whoever wants to know that something changed.
+    pub fn publish(&mut self, change: &Change) {
+        if !change.announced_by(&self.config.capabilities) {
+            return;
+        }
+        if matches!(self.session, Session::Legacy { .. }) {
+            let wanted = match change {
+                Change::Resource(uri) => self.subscriptions.watched.iter().any(|watched| covers(watched, uri)),
+                _ => true,
+            };
+            if wanted {
+                self.transmit.extend(notice(change, Meta::new()));
+            }
+        }
+        for (id, filter) in &self.subscriptions.streams {
+            if change.wanted_by(filter) {
+                self.transmit.extend(notice(change, stream_meta(id)));
+            }
+        }
+    }
+
+    /// Ends every stream of notices in good order: the server is about to go
+    /// ([graceful closure](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure)).
+    pub fn close_streams(&mut self) {
+        for (id, _) in std::mem::take(&mut self.subscriptions.streams) {
+            let mut result = EmptyResult::default();
+            result.meta_mut().extend(stream_meta(&id));
+            let config = std::sync::Arc::clone(&self.config);
+            let shape = config.shape(Revision::LATEST.profile());
+            let result = shape
+                .write(&mut result, &ResultType::Complete)
+                .map_err(super::unwritable);
+            self.finish(&id, result);
+        }
+    }
+}
+
+fn notice(change: &Change, meta: Meta) -> Option<Vec<u8>> {
+    let name = change.method().name();
+    match change {
+        Change::Resource(uri) => {
+            let params = ResourceUpdated {
+                uri: uri.clone(),
+                meta,
+                ..ResourceUpdated::default()
+            };
+            encode::notification(name, Some(&params)).ok()
+        }
+        _ if meta.is_empty() => encode::notification::<EmptyNotice>(name, None).ok(),
+        _ => encode::notification(
+            name,
+            Some(&EmptyNotice {
+                meta,
+                ..EmptyNotice::default()
+            }),
+        )
+        .ok(),
+    }
+}

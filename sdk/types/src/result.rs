@@ -1,0 +1,51 @@
+//! What all results have in common.
+
+use serde::Serialize;
+
+use crate::{
+    CacheScope, CallToolResult, CompleteResult, DiscoverResult, EmptyResult, GetPromptResult, InputRequiredResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Meta, ReadResourceResult,
+};
+
+/// The two hints that say how long a result may be kept and by whom.
+#[derive(Debug)]
+pub struct CacheHints<'a> {
+    /// Milliseconds.
+    pub ttl_ms: &'a mut Option<i64>,
+    /// Who may share what is kept.
+    pub scope: &'a mut Option<CacheScope>,
+}
+
+/// A result of a server: an object with metadata, some of them cacheable
+/// ([cacheable results](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#cacheable-results)).
+pub trait ServerResult: Serialize {
+    /// Its metadata.
+    fn meta_mut(&mut self) -> &mut Meta;
+    /// Its cache hints, if it is cacheable.
+    fn cache_hints_mut(&mut self) -> Option<CacheHints<'_>> {
+        None
+    }
+}
+
+macro_rules! server_results {
+    (plain: $($plain:ty),+; cacheable: $($cacheable:ty),+) => {
+        $(impl ServerResult for $plain {
+            fn meta_mut(&mut self) -> &mut Meta {
+                &mut self.meta
+            }
+        })+
+        $(impl ServerResult for $cacheable {
+            fn meta_mut(&mut self) -> &mut Meta {
+                &mut self.meta
+            }
+            fn cache_hints_mut(&mut self) -> Option<CacheHints<'_>> {
+                Some(CacheHints { ttl_ms: &mut self.ttl_ms, scope: &mut self.cache_scope })
+            }
+        })+
+    };
+}
+
+server_results! {
+    plain: CallToolResult, CompleteResult, EmptyResult, GetPromptResult, InputRequiredResult;
+    cacheable: DiscoverResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult
+}

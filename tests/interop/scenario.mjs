@@ -1,0 +1,202 @@
+// The two fixed scenarios, written once for both TypeScript SDKs: their clients offer the same calls.
+// One JSON object on stdout says what the SDK saw. Nothing is judged here: the Rust tests do that.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+// The SDKs are installed by `cargo xtask setup`, apart from the sources.
+const tools = new URL("../../.tools/", import.meta.url);
+export const load = createRequire(tools);
+
+// Stdout is for the report alone; the SDKs write notes there.
+console.log = console.debug = console.info = console.error;
+
+// Longest wait for one request, and for the whole program.
+const REQUEST_MS = 15_000;
+const PROGRAM_MS = 60_000;
+// A server that keeps handing out cursors stops here.
+const MAX_PAGES = 50;
+
+const wait = { timeout: REQUEST_MS };
+
+export function versionOf(sdk) {
+  return JSON.parse(readFileSync(new URL(`node_modules/${sdk}/package.json`, tools), "utf8")).version;
+}
+
+/** Splits `[options…] SCENARIO -- COMMAND ARGS…`; leaves with status 2 when it is none. */
+export function commandLine(options) {
+  const given = process.argv.slice(2);
+  const split = given.indexOf("--");
+  const before = given.slice(0, split);
+  const [command, ...args] = given.slice(split + 1);
+  const scenario = before.at(-1);
+  if (split < 0 || before.length !== options.length + 1 || !command || !scenarios[scenario]) {
+    const names = Object.keys(scenarios).join("|");
+    console.error(`usage: node ${process.argv[1]} ${[...options, names].join(" ")} -- COMMAND ARGS…`);
+    process.exit(2);
+  }
+  return { options: before.slice(0, -1), scenario, command, args };
+}
+
+/** What a person would answer to the next elicitation, and what was shown meanwhile. */
+export class Person {
+  answer = { action: "cancel" };
+  asked = [];
+
+  elicit(params) {
+    this.asked.push({ mode: params.mode ?? "form", message: params.message, schema: params.requestedSchema });
+    return this.answer;
+  }
+}
+
+/**
+ * Connects, runs the scenario, closes, prints the report and leaves: 0 when every step went well, else 1.
+ * `connected` tells the protocol version once the client is connected.
+ */
+export async function run({ sdk, client, transport, person, scenario, connected }) {
+  const report = { sdk, version: versionOf(sdk), scenario, protocol: null, server: null, steps: [], complaints: [] };
+  client.onerror = (error) => report.complaints.push(told(error));
+  const deadline = setTimeout(async () => {
+    report.error = `no end after ${PROGRAM_MS} ms`;
+    await Promise.race([client.close(), new Promise((done) => setTimeout(done, 6_000))]);
+    finish(report);
+  }, PROGRAM_MS);
+
+  try {
+    await client.connect(transport, wait);
+    report.protocol = connected() ?? null;
+    report.server = client.getServerVersion() ?? null;
+    report.capabilities = client.getServerCapabilities() ?? null;
+    report.instructions = client.getInstructions() ?? null;
+    await scenarios[scenario](client, steps(report, person), person);
+  } catch (error) {
+    report.error = told(error);
+  }
+  const closing = Date.now();
+  await client.close().catch((error) => report.complaints.push(told(error)));
+  report.close_ms = Date.now() - closing;
+  clearTimeout(deadline);
+  finish(report);
+}
+
+function finish(report) {
+  const good = !report.error && report.steps.every((step) => step.ok);
+  process.stdout.write(`${JSON.stringify(report)}\n`, () => process.exit(good ? 0 : 1));
+}
+
+function told(error) {
+  const code = error?.code === undefined ? "" : ` (code ${error.code})`;
+  return `${error?.name ?? "Error"}: ${error?.message ?? error}${code}`;
+}
+
+/** A step that throws is reported, and the next one runs all the same. */
+function steps(report, person) {
+  return async (name, body) => {
+    const step = { step: name, ok: true };
+    person.asked = [];
+    try {
+      step.result = await body();
+    } catch (error) {
+      step.ok = false;
+      step.error = told(error);
+      if (error?.code !== undefined) step.code = error.code;
+    }
+    if (person.asked.length > 0) step.asked = person.asked;
+    report.steps.push(step);
+    return step.result;
+  };
+}
+
+async function all(list, field) {
+  const found = [];
+  let cursor;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const answer = await list(cursor === undefined ? undefined : { cursor }, wait);
+    found.push(...answer[field]);
+    cursor = answer.nextCursor;
+    if (cursor === undefined) return found;
+  }
+  throw new Error(`more than ${MAX_PAGES} pages of ${field}`);
+}
+
+const listTools = (client) => async () => ({ tools: await all(client.listTools.bind(client), "tools") });
+
+async function call(client, name, args) {
+  const answer = await client.callTool({ name, arguments: args }, ...callOptions(client));
+  return {
+    text: answer.content.filter((block) => block.type === "text").map((block) => block.text).join("\n"),
+    content: answer.content.map((block) => block.type),
+    structuredContent: answer.structuredContent ?? null,
+    isError: answer.isError ?? false,
+  };
+}
+
+// The older SDK takes a result schema before the options.
+const callOptions = (client) => (client.getProtocolEra ? [wait] : [undefined, wait]);
+
+async function read(client, uri) {
+  const answer = await client.readResource({ uri }, wait);
+  return {
+    contents: answer.contents.map((part) => {
+      const body = part.text ?? part.blob ?? "";
+      const letters = [...body];
+      return {
+        uri: part.uri,
+        mimeType: part.mimeType ?? null,
+        kind: part.text === undefined ? "blob" : "text",
+        length: letters.length,
+        start: letters.slice(0, 200).join(""),
+      };
+    }),
+  };
+}
+
+function firstOf(items, kind) {
+  if (!items?.length) throw new Error(`the server offers no ${kind}`);
+  return items[0];
+}
+
+const scenarios = {
+  async weather(client, step) {
+    await step("list tools", listTools(client));
+    await step("call get_weather Seoul", () => call(client, "get_weather", { city: "Seoul" }));
+    await step("call get_weather Nowhereville", () => call(client, "get_weather", { city: "Nowhereville" }));
+    const listed = await step("list resources", async () => ({
+      resources: await all(client.listResources.bind(client), "resources"),
+    }));
+    await step("read first resource", () => read(client, firstOf(listed?.resources, "resource").uri));
+    const offered = await step("list prompts", async () => ({
+      prompts: await all(client.listPrompts.bind(client), "prompts"),
+    }));
+    await step("get first prompt", async () => {
+      const { name } = firstOf(offered?.prompts, "prompt");
+      const answer = await client.getPrompt({ name, arguments: { city: "Seoul" } }, wait);
+      return { name, description: answer.description ?? null, messages: answer.messages };
+    });
+    await step("complete city", async () => {
+      const { name } = firstOf(offered?.prompts, "prompt");
+      const asked = { ref: { type: "ref/prompt", name }, argument: { name: "city", value: "Se" } };
+      return (await client.complete(asked, wait)).completion;
+    });
+  },
+
+  async orders(client, step, person) {
+    await step("list tools", listTools(client));
+    await step("call count_orders", () => call(client, "count_orders", {}));
+    await step("call count_orders paid", () => call(client, "count_orders", { status: "paid" }));
+    const page = await step("call list_orders first page", () => call(client, "list_orders", { limit: 5 }));
+    const cursor = page?.structuredContent?.next_cursor;
+    if (cursor !== undefined && cursor !== null) {
+      await step("call list_orders next page", () => call(client, "list_orders", { limit: 5, cursor }));
+    }
+    await step("call get_order 1", () => call(client, "get_order", { id: 1 }));
+    await step("list resource templates", async () => ({
+      resourceTemplates: await all(client.listResourceTemplates.bind(client), "resourceTemplates"),
+    }));
+    await step("read orders://order/1", () => read(client, "orders://order/1"));
+    person.answer = { action: "accept", content: { confirm: true } };
+    await step("call cancel_order 2 accepting", () => call(client, "cancel_order", { id: 2 }));
+    person.answer = { action: "decline" };
+    await step("call cancel_order 3 declining", () => call(client, "cancel_order", { id: 3 }));
+  },
+};

@@ -1,0 +1,17 @@
+//! The one place of this crate that prints.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a task runner tells people what it does"
+)]
+
+/// One line of progress or result, on stdout.
+pub(crate) fn line(text: &str) {
+    println!("{text}");
+}
+
+/// Why nothing more will happen, on stderr.
+pub(crate) fn problem(text: &str) {
+    eprintln!("{text}");
+}
