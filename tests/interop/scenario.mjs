@@ -11,9 +11,10 @@ export const load = createRequire(tools);
 // Stdout is for the report alone; the SDKs write notes there.
 console.log = console.debug = console.info = console.error;
 
-// Longest wait for one request, and for the whole program.
+// Longest wait for one request, for all of them together, and for the SDK to close.
 const REQUEST_MS = 15_000;
 const PROGRAM_MS = 60_000;
+const CLOSE_MS = 10_000;
 // A server that keeps handing out cursors stops here.
 const MAX_PAGES = 50;
 
@@ -56,27 +57,32 @@ export class Person {
 export async function run({ sdk, client, transport, person, scenario, connected }) {
   const report = { sdk, version: versionOf(sdk), scenario, protocol: null, server: null, steps: [], complaints: [] };
   client.onerror = (error) => report.complaints.push(told(error));
-  const deadline = setTimeout(async () => {
-    report.error = `no end after ${PROGRAM_MS} ms`;
-    await Promise.race([client.close(), new Promise((done) => setTimeout(done, 6_000))]);
-    finish(report);
-  }, PROGRAM_MS);
 
-  try {
+  const work = async () => {
     await client.connect(transport, wait);
     report.protocol = connected() ?? null;
     report.server = client.getServerVersion() ?? null;
     report.capabilities = client.getServerCapabilities() ?? null;
     report.instructions = client.getInstructions() ?? null;
     await scenarios[scenario](client, steps(report, person), person);
+  };
+  try {
+    await within(PROGRAM_MS, work());
   } catch (error) {
     report.error = told(error);
   }
   const closing = Date.now();
-  await client.close().catch((error) => report.complaints.push(told(error)));
+  await within(CLOSE_MS, client.close()).catch((error) => report.complaints.push(told(error)));
   report.close_ms = Date.now() - closing;
-  clearTimeout(deadline);
   finish(report);
+}
+
+async function within(ms, work) {
+  let timer;
+  const late = new Promise((_, fail) => {
+    timer = setTimeout(() => fail(new Error(`no end after ${ms} ms`)), ms);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 function finish(report) {

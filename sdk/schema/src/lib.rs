@@ -1,1 +1,314 @@
-//! JSON Schema as MCP uses it: compiled once, bounded, never fetched from a network.
+//! JSON Schema as MCP uses it: compiled once, bounded, never fetched from anywhere.
+//!
+//! Dialects: 2020-12 where a schema does not say, and 2019-09, draft-07, draft-06 and draft-04 where it
+//! does ([usage](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#json-schema-usage)).
+//! A reference to anything outside of the schema is refused: nothing is fetched, and nothing unresolved
+//! is taken for "anything goes".
+//!
+//! ```
+//! use serde_json::json;
+//! use trunkline_schema::Schema;
+//!
+//! let schema = Schema::compile(&json!({
+//!     "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"]
+//! })).unwrap();
+//! assert!(schema.check(&json!({ "city": "Seoul" })).is_ok());
+//! let mismatch = schema.check(&json!({ "city": 7 })).unwrap_err();
+//! assert_eq!(mismatch.to_string(), "/city: 7 is not of type \"string\"");
+//! ```
+
+use std::fmt;
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value;
+
+/// How deep the objects and arrays of a schema may be nested.
+pub const MAX_DEPTH: usize = 64;
+/// How many objects, arrays and scalars a schema may hold.
+pub const MAX_NODES: usize = 20_000;
+/// How many steps back one `pattern` may take on one text before the text counts as not matching.
+pub const MAX_BACKTRACKS: usize = 100_000;
+/// How many mismatches one check reports.
+pub const MAX_MISMATCHES: usize = 5;
+
+const DIALECTS: [&str; 5] = [
+    "json-schema.org/draft/2020-12/schema",
+    "json-schema.org/draft/2019-09/schema",
+    "json-schema.org/draft-07/schema",
+    "json-schema.org/draft-06/schema",
+    "json-schema.org/draft-04/schema",
+];
+
+/// A schema that is ready to check values.
+#[derive(Debug)]
+pub struct Schema {
+    validator: Validator,
+}
+
+/// Why a schema cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SchemaError {
+    /// It is neither an object nor a boolean.
+    NotASchema,
+    /// It names a dialect that is not supported.
+    UnknownDialect(String),
+    /// It refers to something outside of itself.
+    ExternalReference(String),
+    /// It is nested deeper than [`MAX_DEPTH`].
+    TooDeep,
+    /// It holds more than [`MAX_NODES`] parts.
+    TooLarge,
+    /// It is not valid in its dialect.
+    Invalid(String),
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotASchema => f.write_str("a schema is an object or a boolean"),
+            Self::UnknownDialect(dialect) => write!(f, "the dialect {dialect:?} is not supported; use 2020-12"),
+            Self::ExternalReference(target) => {
+                write!(
+                    f,
+                    "`$ref` to {target:?} leaves the schema; nothing is fetched, so move it into `$defs`"
+                )
+            }
+            Self::TooDeep => write!(f, "the schema is nested deeper than {MAX_DEPTH} levels"),
+            Self::TooLarge => write!(f, "the schema holds more than {MAX_NODES} parts"),
+            Self::Invalid(why) => write!(f, "the schema is not valid: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
+/// Where a value does not fit its schema: at most [`MAX_MISMATCHES`] places, in words a model can act on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// One line for each place: a JSON pointer, where it is not the whole, and what is wrong there.
+    pub places: Vec<String>,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.places.join("; "))
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+impl Schema {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    /// If it is not valid, too large, of an unknown dialect, or refers to something outside.
+    pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
+        if !schema.is_object() && !schema.is_boolean() {
+            return Err(SchemaError::NotASchema);
+        }
+        check_bounds(schema)?;
+        if let Some(dialect) = schema.get("$schema") {
+            let name = dialect.as_str().unwrap_or_default();
+            let bare = name
+                .trim_start_matches("https://")
+                .trim_start_matches("http://")
+                .trim_end_matches('#');
+            if !DIALECTS.contains(&bare) {
+                return Err(SchemaError::UnknownDialect(dialect.to_string()));
+            }
+        }
+        if let Some(target) = external_reference(schema) {
+            return Err(SchemaError::ExternalReference(target));
+        }
+        let patterns = PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
+        let validator = jsonschema::options()
+            .with_pattern_options(patterns)
+            .build(schema)
+            .map_err(|error| SchemaError::Invalid(clip(&error.to_string())))?;
+        Ok(Self { validator })
+    }
+
+    /// Checks a value.
+    ///
+    /// # Errors
+    /// Where the value does not fit.
+    pub fn check(&self, value: &Value) -> Result<(), Mismatch> {
+        if self.validator.is_valid(value) {
+            return Ok(());
+        }
+        let place = |error: jsonschema::ValidationError<'_>| {
+            let path = error.instance_path().to_string();
+            let text = clip(&error.to_string());
+            if path.is_empty() {
+                text
+            } else {
+                format!("{path}: {text}")
+            }
+        };
+        Err(Mismatch {
+            places: self
+                .validator
+                .iter_errors(value)
+                .take(MAX_MISMATCHES)
+                .map(place)
+                .collect(),
+        })
+    }
+}
+
+fn clip(text: &str) -> String {
+    const MOST: usize = 300;
+    if text.chars().count() <= MOST {
+        text.to_owned()
+    } else {
+        text.chars().take(MOST).chain("…".chars()).collect()
+    }
+}
+
+fn check_bounds(schema: &Value) -> Result<(), SchemaError> {
+    let mut nodes = 0;
+    let mut open = vec![(schema, 1)];
+    while let Some((value, depth)) = open.pop() {
+        nodes += 1;
+        if depth > MAX_DEPTH {
+            return Err(SchemaError::TooDeep);
+        }
+        if nodes > MAX_NODES {
+            return Err(SchemaError::TooLarge);
+        }
+        match value {
+            Value::Object(object) => open.extend(object.values().map(|inner| (inner, depth + 1))),
+            Value::Array(items) => open.extend(items.iter().map(|inner| (inner, depth + 1))),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A `$ref` or `$dynamicRef` that neither points into the schema nor names a part of it.
+fn external_reference(schema: &Value) -> Option<String> {
+    let mut named = Vec::new();
+    visit(schema, &mut |object| {
+        named.extend(object.get("$id").and_then(Value::as_str).map(str::to_owned))
+    });
+    let mut found = None;
+    visit(schema, &mut |object| {
+        for key in ["$ref", "$dynamicRef"] {
+            let Some(target) = object.get(key).and_then(Value::as_str) else {
+                continue;
+            };
+            let (base, _) = target.split_once('#').unwrap_or((target, ""));
+            let inside = base.is_empty() || named.iter().any(|id| id == base || id.ends_with(&format!("/{base}")));
+            if !inside && !DIALECTS.iter().any(|dialect| base.ends_with(dialect)) {
+                found.get_or_insert_with(|| target.to_owned());
+            }
+        }
+    });
+    found
+}
+
+/// Visits every object that stands where a schema may stand; examples and constants are data.
+fn visit(schema: &Value, with: &mut impl FnMut(&serde_json::Map<String, Value>)) {
+    match schema {
+        Value::Object(object) => {
+            with(object);
+            for (key, inner) in object {
+                if !matches!(key.as_str(), "const" | "enum" | "default" | "examples" | "example") {
+                    visit(inner, with);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|inner| visit(inner, with)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn why(schema: Value) -> SchemaError {
+        Schema::compile(&schema).expect_err("cannot be used")
+    }
+
+    #[test]
+    fn references_stay_inside() {
+        for target in [
+            "http://127.0.0.1:9/x",
+            "file:///etc/hostname",
+            "https://example.com/s.json#/a",
+            "other.json",
+        ] {
+            assert_eq!(
+                why(json!({ "$ref": target })),
+                SchemaError::ExternalReference(target.into())
+            );
+            let nested = json!({ "type": "object", "properties": { "a": { "items": { "$ref": target } } } });
+            assert_eq!(why(nested), SchemaError::ExternalReference(target.into()));
+        }
+        let inside = json!({ "$ref": "#/$defs/Q", "$defs": { "Q": { "type": "object", "required": ["n"] } } });
+        let schema = Schema::compile(&inside).unwrap();
+        assert!(schema.check(&json!({ "n": 1 })).is_ok() && schema.check(&json!({})).is_err());
+        let named = json!({ "$id": "https://example.com/a", "$ref": "https://example.com/a#/$defs/n", "$defs": { "n": { "type": "null" } } });
+        assert!(Schema::compile(&named).unwrap().check(&json!(1)).is_err());
+    }
+
+    #[test]
+    fn a_member_named_like_a_keyword_is_data() {
+        let schema = json!({ "properties": { "a": { "const": { "$ref": "http://127.0.0.1:9/x" } } } });
+        assert!(Schema::compile(&schema).is_ok());
+    }
+
+    #[test]
+    fn dialects_are_followed_and_unknown_ones_named() {
+        let exclusive = |dialect: &str| json!({ "$schema": dialect, "minimum": 3, "exclusiveMinimum": true });
+        assert!(
+            Schema::compile(&exclusive("http://json-schema.org/draft-04/schema#"))
+                .unwrap()
+                .check(&json!(3))
+                .is_err()
+        );
+        assert!(matches!(
+            why(exclusive("https://json-schema.org/draft/2020-12/schema")),
+            SchemaError::Invalid(_)
+        ));
+        assert!(matches!(
+            why(json!({ "$schema": "https://example.com/mine" })),
+            SchemaError::UnknownDialect(_)
+        ));
+        for dialect in [
+            "http://json-schema.org/draft-07/schema#",
+            "https://json-schema.org/draft/2019-09/schema",
+        ] {
+            assert!(Schema::compile(&json!({ "$schema": dialect, "type": "object" })).is_ok());
+        }
+    }
+
+    #[test]
+    fn bounds_hold_on_both_sides() {
+        let nest = |levels: usize| (1..levels).fold(json!({}), |inner, _| json!({ "not": inner }));
+        assert!(Schema::compile(&nest(MAX_DEPTH)).is_ok());
+        assert_eq!(why(nest(MAX_DEPTH + 1)), SchemaError::TooDeep);
+        // The schema and its list are nodes too.
+        let wide = |parts: usize| json!({ "enum": vec![json!(0); parts - 2] });
+        assert_ne!(Schema::compile(&wide(MAX_NODES)).err(), Some(SchemaError::TooLarge));
+        assert_eq!(why(wide(MAX_NODES + 1)), SchemaError::TooLarge);
+        assert_eq!(why(json!(null)), SchemaError::NotASchema);
+    }
+
+    #[test]
+    fn a_pattern_that_would_never_end_is_cut_off() {
+        let schema = Schema::compile(&json!({ "type": "string", "pattern": "^(?=(a+)+$)(a|aa)+$" })).unwrap();
+        assert!(schema.check(&json!(format!("{}b", "a".repeat(60)))).is_err());
+    }
+
+    #[test]
+    fn only_so_many_places_are_named() {
+        let schema = Schema::compile(&json!({ "items": { "type": "string" } })).unwrap();
+        let mismatch = schema.check(&json!(vec![1; 50])).unwrap_err();
+        assert_eq!(mismatch.places.len(), MAX_MISMATCHES);
+        assert_eq!(mismatch.places[0], "/0: 1 is not of type \"string\"");
+    }
+}

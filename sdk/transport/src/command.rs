@@ -253,3 +253,46 @@ impl fmt::Debug for Command {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_shows_where_its_words_end() {
+        let command = Command::new("npx").args(["-y", "@scope/server", "two words", "", "a\nb"]);
+        assert_eq!(command.to_string(), r#"npx -y @scope/server "two words" "" "a\nb""#);
+    }
+
+    #[test]
+    fn values_of_the_environment_are_not_shown() {
+        let command = Command::new("server").env("TOKEN", "hunter2");
+        let shown = format!("{command:?} {command}");
+        assert!(shown.contains("TOKEN") && !shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn only_listed_variables_are_inherited() {
+        let inherits = |command: &Command, name: &str, value: &str| command.inherits(name.as_ref(), value.as_ref());
+        let command = Command::new("server");
+        assert!(inherits(&command, "PATH", "/bin"));
+        assert!(!inherits(&command, "OPENAI_API_KEY", "secret"));
+        assert!(!inherits(&command, "PATH", "() { :; }"), "code is not inherited");
+        assert_eq!(inherits(&command, "LC_ALL", "ko_KR.UTF-8"), cfg!(unix));
+        assert!(inherits(
+            &command.clone().inherit_env("HTTP_PROXY"),
+            "HTTP_PROXY",
+            "proxy"
+        ));
+        assert!(inherits(&command.inherit_all_env(), "OPENAI_API_KEY", "secret"));
+    }
+
+    #[test]
+    fn a_given_variable_wins() {
+        let environment = Command::new("server")
+            .inherit_all_env()
+            .env("PATH", "/mine")
+            .environment();
+        assert_eq!(environment.get(OsStr::new("PATH")), Some(&OsString::from("/mine")));
+    }
+}

@@ -16,9 +16,11 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// What a line may hold beside its message: a BOM in front and a CR behind.
 const EXTRA: usize = BOM.len() + 1;
 const HEADER: &[u8] = b"content-length:";
+/// How much of a foreign header is waited for, to show it.
+const SHOWN_HEADER: usize = 64;
 
 /// One line, judged.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
     Message(Bytes),
     /// The line is longer than the limit; its rest will be skipped. Holds its first bytes.
@@ -101,8 +103,9 @@ impl Incoming {
             return None;
         }
         self.searched = 0;
+        let header = self.header_start().map(Bytes::copy_from_slice);
         let end = self.buffer.len();
-        let line = self.take(end);
+        let line = header.map(Frame::Foreign).or_else(|| self.take(end));
         self.buffer = BytesMut::new();
         line
     }
@@ -134,7 +137,8 @@ impl Incoming {
 
     /// Whether the unfinished line is too long whatever follows.
     fn too_long_already(&mut self) -> Option<Frame> {
-        if self.buffer.len() <= self.limit.saturating_add(EXTRA) {
+        // A header is told from a message first, also where the limit is tiny.
+        if self.buffer.len() <= self.limit.max(SHOWN_HEADER).saturating_add(EXTRA) {
             return None;
         }
         let start = self.start_of(self.buffer.strip_prefix(BOM).unwrap_or(&self.buffer));
@@ -156,14 +160,26 @@ impl Incoming {
         }
     }
 
-    /// The line at the front, if it is a header of a framing that is not ours.
+    /// The line at the front, if it is a header of a framing that is not ours and as much of it has
+    /// come as is shown.
     fn foreign_header(&self) -> Option<Bytes> {
+        let header = self.header_start()?;
+        let shown = &header[..header.len().min(SHOWN_HEADER)];
+        match memchr(b'\n', shown) {
+            Some(end) => Some(Bytes::copy_from_slice(&shown[..end])),
+            None => (shown.len() == SHOWN_HEADER).then(|| Bytes::copy_from_slice(shown)),
+        }
+    }
+
+    fn header_start(&self) -> Option<&[u8]> {
         if self.lines {
             return None;
         }
         let line = self.buffer.strip_prefix(BOM).unwrap_or(&self.buffer);
-        let header = line.get(..HEADER.len())?.eq_ignore_ascii_case(HEADER);
-        let end = memchr(b'\n', line).unwrap_or(line.len()).min(SHOWN);
-        header.then(|| Bytes::copy_from_slice(&line[..end]))
+        line.get(..HEADER.len())?.eq_ignore_ascii_case(HEADER).then_some(line)
     }
 }
+
+#[cfg(test)]
+#[path = "frame_tests.rs"]
+mod tests;

@@ -246,3 +246,67 @@ fn printable(bytes: &[u8]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(pieces: &[&[u8]]) -> Vec<String> {
+        let mut cut = Lines::default();
+        let mut found = Vec::new();
+        for piece in pieces {
+            cut.push(piece, |line| found.push(line.shown()));
+        }
+        cut.finish(|line| found.push(line.shown()));
+        found
+    }
+
+    #[test]
+    fn lines_are_put_together_from_pieces() {
+        assert_eq!(lines(&[b"on", b"e\r\ntwo\n\nth", b"ree"]), ["one", "two", "", "three"]);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_and_counted() {
+        let exact = vec![b'x'; KEPT_BYTES];
+        assert_eq!(lines(&[&exact, b"\n"]), ["x".repeat(KEPT_BYTES)]);
+        assert_eq!(
+            lines(&[&exact, b"yy\nnext\n"]),
+            [format!("{}… (2 bytes cut)", "x".repeat(KEPT_BYTES)), "next".into()]
+        );
+    }
+
+    #[test]
+    fn what_is_shown_cannot_steer_the_terminal() {
+        assert_eq!(printable(b"\x1b[2J\ta\x07"), "\\u{1b}[2J a\\u{7}");
+        assert_eq!(printable("오류: \u{202e}txt.exe".as_bytes()), "오류: \\u{202e}txt.exe");
+        assert_eq!(printable(b"\xff\"quoted\""), "\u{fffd}\"quoted\"");
+    }
+
+    #[test]
+    fn only_the_last_lines_are_kept_and_a_panicking_listener_changes_nothing() {
+        let heard = Mutex::new(Heard::default());
+        lock(&heard)
+            .listeners
+            .push(Arc::new(|line| assert_ne!(line, b"5", "a test panic")));
+        for n in 0..=KEPT_LINES {
+            hear(
+                &heard,
+                &Line {
+                    kept: n.to_string().into_bytes(),
+                    cut: 0,
+                },
+            );
+        }
+        hear(
+            &heard,
+            &Line {
+                kept: b"  ".to_vec(),
+                cut: 0,
+            },
+        );
+        let tail: Vec<String> = lock(&heard).tail.iter().map(Line::shown).collect();
+        let expected: Vec<String> = (1..=KEPT_LINES).map(|n| n.to_string()).collect();
+        assert_eq!(tail, expected);
+    }
+}

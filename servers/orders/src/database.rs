@@ -260,6 +260,7 @@ mod tests {
             .unwrap();
         drop(other);
         let before = fs::read(&path).unwrap();
+        assert!(Orders::open(&path).unwrap_err().to_string().contains("another program"));
         for attempt in [Orders::open(&path), Orders::sample_at(&path)] {
             let text = attempt.unwrap_err().to_string();
             assert!(text.contains("notes.db"), "{text}");

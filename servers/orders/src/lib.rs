@@ -39,6 +39,6 @@ pub use error::OrdersError;
 pub use money::{Currency, Money};
 pub use purge::MAX_PURGE;
 pub use queries::{DEFAULT_LIMIT, MAX_LIMIT};
-pub use report::DailyReport;
+pub use report::{DailyReport, StatusCount};
 pub use role::{Right, Role, UnknownRole};
 pub use status::Status;

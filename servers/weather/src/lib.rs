@@ -5,7 +5,7 @@
 //! say the same every day, and it says `sample data` with every answer.
 //!
 //! * [`cities`] holds the table, [`lookup`] finds a city by an English or Korean name and suggests near ones,
-//!   [`complete`](lookup::complete) completes names.
+//!   [`complete`] completes names.
 //! * [`Weather`] is the answer, structured and as a [sentence](Weather::sentence) in English or Korean.
 //! * [`Live`] asks Open-Meteo. It blocks; async callers put it on a blocking thread.
 //!

@@ -338,7 +338,6 @@ mod tests {
             "경기도 광주시",
             "Seoul, Japan",
             "일본 서울",
-            "Seoul, ",
         ] {
             assert!(find(asked).is_err(), "{asked}");
         }

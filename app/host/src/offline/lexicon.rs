@@ -37,7 +37,12 @@ const fn concept(
     english: &'static [&'static str],
     korean: &'static [&'static str],
 ) -> Concept {
-    Concept { key, class, english, korean }
+    Concept {
+        key,
+        class,
+        english,
+        korean,
+    }
 }
 
 #[rustfmt::skip]
@@ -62,7 +67,7 @@ const CONCEPTS: &[Concept] = {
     concept("@compare", Read, &["compare", "diff", "comparison"], &["비교", "차이"]),
     concept("@summarize", Read, &["summarize", "summary", "summarise"], &["요약"]),
     concept("@sleep", Read, &["sleep", "wait", "pause", "delay"], &["기다려", "기다리", "대기해", "잠들"]),
-    concept("@create", Change, &["create", "make", "new", "register", "insert"], &["만들", "생성", "등록", "추가해"]),
+    concept("@create", Change, &["create", "register", "insert"], &["만들", "생성", "등록", "추가해"]),
     concept("@update", Change, &["update", "change", "modify", "edit", "rename", "move"], &["수정", "변경", "바꿔", "고쳐", "옮겨"]),
     concept("@write", Change, &["write", "save", "store"], &["써줘", "써 줘", "작성", "저장", "기록해"]),
     concept("@send", Change, &["send", "post", "publish", "reply"], &["보내", "전송", "발행", "게시"]),
@@ -149,16 +154,41 @@ const STOP_KOREAN: &[&str] = &[
 ];
 
 /// How a Hangul word ends that is a request or a question and no name.
-const KOREAN_PREDICATES: &[&str] =
-    &["해줘", "주세요", "줄래", "줘", "나요", "까요", "습니까", "ㅂ니까", "합니다", "습니다", "싶어", "싶다", "하자", "해서", "했어", "했나", "겠어", "구나", "네요", "어요", "아요", "세요"];
+const KOREAN_PREDICATES: &[&str] = &[
+    "해줘",
+    "주세요",
+    "줄래",
+    "줘",
+    "나요",
+    "까요",
+    "습니까",
+    "ㅂ니까",
+    "합니다",
+    "습니다",
+    "싶어",
+    "싶다",
+    "하자",
+    "해서",
+    "했어",
+    "했나",
+    "겠어",
+    "구나",
+    "네요",
+    "어요",
+    "아요",
+    "세요",
+];
 
 /// What may follow a known word in the same Hangul word: the rest of a verb.
-const KOREAN_VERB_RESTS: &[char] = &['해', '하', '한', '할', '했', '함', '된', '되', '됐', '될', '됨', '돼', '줘', '주', '시', '중', '건', '질', '지', '기', '고', '서', '봐', '어', '료', '완', '야'];
+const KOREAN_VERB_RESTS: &[char] = &[
+    '해', '하', '한', '할', '합', '했', '함', '된', '되', '됐', '될', '됨', '돼', '줘', '주', '시', '중', '건', '질',
+    '지', '기', '고', '서', '봐', '어', '료', '완', '야',
+];
 
 /// Names whose last syllable only looks like a particle.
 #[rustfmt::skip]
 const PROTECTED: &[&str] = &[
-    "카이로", "인도", "제주도", "경기도", "강원도", "충청도", "충청북도", "충청남도", "전라도", "전라북도", "전라남도", "경상도",
+    "카이로", "나고야", "시드니", "오타와", "말라가", "올랜도", "톨레도", "인도", "제주도", "경기도", "강원도", "충청도", "충청북도", "충청남도", "전라도", "전라북도", "전라남도", "경상도",
     "경상북도", "경상남도", "독도", "여의도", "울릉도", "강화도", "거제도", "진도", "완도", "청도", "영종도", "홋카이도", "교토", "리가", "말레",
     "나이로비", "산토도밍고", "자메이카", "코스타리카", "아메리카", "아프리카", "스리랑카", "바르샤바", "과달라하라", "상트페테르부르크",
 ];
@@ -267,46 +297,92 @@ pub(super) fn read_letters(word: &str) -> Sense<'_> {
     let lower = word.to_lowercase().replace('’', "'");
     let bare = lower.strip_suffix("'s").unwrap_or(&lower);
     if STOP_ENGLISH.contains(&lower.as_str()) || STOP_ENGLISH.contains(&bare) {
-        return Sense { stop: true, ..Sense::default() };
+        return Sense {
+            stop: true,
+            ..Sense::default()
+        };
     }
     let stemmed = stem(bare);
     let exact = TABLES.english.get(bare);
     let concepts = exact.or_else(|| TABLES.stems.get(&stemmed));
-    let mut keys: Vec<String> =
-        concepts.into_iter().flatten().map(|concept| concept.key.to_owned()).collect();
+    let mut keys: Vec<String> = concepts
+        .into_iter()
+        .flatten()
+        .map(|concept| concept.key.to_owned())
+        .collect();
     let state = concepts.is_some_and(|all| all.iter().all(|concept| concept.class == Class::State));
     // The stem of a state is often the verb that leads to it, which is another thing to ask for.
-    if !(state && exact.is_some()) && !stemmed.is_empty() {
+    let alone = state && exact.is_some();
+    if !alone && !stemmed.is_empty() {
         keys.push(stemmed);
     }
     let name = concepts.is_none().then_some(word);
-    Sense { keys, name, stop: false }
+    Sense {
+        keys,
+        name,
+        stop: false,
+    }
 }
 
 /// Reads a Hangul word: particles are taken off, known words are found inside it.
 pub(super) fn read_hangul(word: &str) -> Sense<'_> {
     let tables = &*TABLES;
     let known = |text: &str| -> Option<Vec<String>> {
-        Some(tables.korean.get(text)?.iter().map(|concept| concept.key.to_owned()).collect())
+        Some(
+            tables
+                .korean
+                .get(text)?
+                .iter()
+                .map(|concept| concept.key.to_owned())
+                .collect(),
+        )
     };
+    if is_particle(word) {
+        return Sense {
+            stop: true,
+            ..Sense::default()
+        };
+    }
     for form in without_particles(word) {
         if let Some(keys) = known(form) {
-            return Sense { keys, name: None, stop: false };
+            return Sense {
+                keys,
+                name: None,
+                stop: false,
+            };
         }
         if STOP_KOREAN.contains(&form) {
-            return Sense { stop: true, ..Sense::default() };
+            return Sense {
+                stop: true,
+                ..Sense::default()
+            };
         }
         if PROTECTED.contains(&form) {
-            return Sense { keys: vec![form.to_owned()], name: Some(form), stop: false };
+            return Sense {
+                keys: vec![form.to_owned()],
+                name: Some(form),
+                stop: false,
+            };
         }
     }
     if let Some((keys, before)) = known_inside(word) {
         let name = (before.chars().count() >= 2).then_some(before);
-        return Sense { keys, name, stop: false };
+        return Sense {
+            keys,
+            name,
+            stop: false,
+        };
     }
-    let bare = without_particles(word).take_while(|form| form.chars().count() >= 2).last().unwrap_or(word);
+    let bare = without_particles(word)
+        .take_while(|form| form.chars().count() >= 2)
+        .last()
+        .unwrap_or(word);
     let predicate = bare.chars().count() > 2 && KOREAN_PREDICATES.iter().any(|end| word.ends_with(end));
-    Sense { keys: vec![bare.to_owned()], name: (!predicate).then_some(bare), stop: false }
+    Sense {
+        keys: vec![bare.to_owned()],
+        name: (!predicate).then_some(bare),
+        stop: false,
+    }
 }
 
 /// Known words of two syllables and more inside a Hangul word, and what stands before the first of them.
@@ -345,7 +421,13 @@ fn known_inside(word: &str) -> Option<(Vec<String>, &str)> {
 pub(super) fn keys(text: &str) -> Vec<Vec<String>> {
     name_parts(text)
         .into_iter()
-        .map(|part| if part.starts_with(super::words::is_hangul) { read_hangul(part) } else { read_letters(part) })
+        .map(|part| {
+            if part.starts_with(super::words::is_hangul) {
+                read_hangul(part)
+            } else {
+                read_letters(part)
+            }
+        })
         .filter(|sense| !sense.stop && !sense.keys.is_empty())
         .map(|sense| sense.keys)
         .collect()
@@ -354,7 +436,10 @@ pub(super) fn keys(text: &str) -> Vec<Vec<String>> {
 /// The time zone that a place keeps.
 pub(super) fn zone(place: &str) -> Option<&'static str> {
     let place = place.to_lowercase();
-    ZONES.iter().find(|(_, places)| places.contains(&place.as_str())).map(|(zone, _)| *zone)
+    ZONES
+        .iter()
+        .find(|(_, places)| places.contains(&place.as_str()))
+        .map(|(zone, _)| *zone)
 }
 
 /// The Korean name of a result field.
@@ -368,11 +453,19 @@ mod tests {
 
     #[test]
     fn both_languages_meet() {
-        for (korean, english) in
-            [("날씨는", "weather"), ("주문이", "orders"), ("취소해줘", "cancel"), ("취소된", "cancelled"), ("배송된", "shipped"), ("더해줘", "sum")]
-        {
+        for (korean, english) in [
+            ("날씨는", "weather"),
+            ("주문이", "orders"),
+            ("취소해줘", "cancel"),
+            ("취소된", "cancelled"),
+            ("배송된", "shipped"),
+            ("더해줘", "sum"),
+        ] {
             let (left, right) = (read_hangul(korean), read_letters(english));
-            assert!(left.keys.iter().any(|key| right.keys.contains(key)), "{korean} {left:?} {english} {right:?}");
+            assert!(
+                left.keys.iter().any(|key| right.keys.contains(key)),
+                "{korean} {left:?} {english} {right:?}"
+            );
         }
     }
 

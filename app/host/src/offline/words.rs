@@ -77,7 +77,14 @@ pub(super) fn words(text: &str, most: usize) -> Vec<Word<'_>> {
         }
         if let Some((inner, length)) = quoted(&text[at..]) {
             let (start, end) = (at, at + length);
-            found.push(Word { text: inner, start, end, form: Form::Quoted, first, names_next: false });
+            found.push(Word {
+                text: inner,
+                start,
+                end,
+                form: Form::Quoted,
+                first,
+                names_next: false,
+            });
             (at, first) = (end, false);
             continue;
         }
@@ -100,8 +107,15 @@ pub(super) fn words(text: &str, most: usize) -> Vec<Word<'_>> {
 
 /// The inside of the quotes that `text` begins with, and the length of the whole.
 fn quoted(text: &str) -> Option<(&str, usize)> {
-    const PAIRS: &[(char, char)] =
-        &[('"', '"'), ('“', '”'), ('‘', '’'), ('「', '」'), ('『', '』'), ('`', '`'), ('\'', '\'')];
+    const PAIRS: &[(char, char)] = &[
+        ('"', '"'),
+        ('“', '”'),
+        ('‘', '’'),
+        ('「', '」'),
+        ('『', '』'),
+        ('`', '`'),
+        ('\'', '\''),
+    ];
     let open = text.chars().next()?;
     let close = PAIRS.iter().find(|pair| pair.0 == open)?.1;
     let inner = &text[open.len_utf8()..];
@@ -122,8 +136,14 @@ fn ends_chunk(text: &str, at: usize, c: char) -> bool {
         return !(before && digits(&text[at + 1..]) == 3);
     }
     c.is_whitespace()
-        || matches!(c, ';' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '|' | '?' | '!' | '"' | '“' | '”')
-        || matches!(c, '「' | '」' | '『' | '』' | '`' | '、' | '。' | '，' | '？' | '！' | '…')
+        || matches!(
+            c,
+            ';' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '|' | '?' | '!' | '"' | '“' | '”'
+        )
+        || matches!(
+            c,
+            '「' | '」' | '『' | '』' | '`' | '、' | '。' | '，' | '？' | '！' | '…'
+        )
 }
 
 /// The length of the chunk at the start of `text`: up to white space or a mark, or behind an `=` or `:` that names.
@@ -151,7 +171,11 @@ fn push_chunk<'q>(found: &mut Vec<Word<'q>>, text: &'q str, start: usize, end: u
     let names_next = chunk.ends_with(['=', ':']);
     let trimmed = chunk.trim_end_matches(['=', ':', '.', '\'', '’', '~', '-', ',', '^', '*']);
     // A star at the end is part of a pattern, not decoration, when something precedes it that looks like one.
-    let trimmed = if chunk.ends_with('*') && chunk.contains(['/', '.']) { chunk } else { trimmed };
+    let trimmed = if chunk.ends_with('*') && chunk.contains(['/', '.']) {
+        chunk
+    } else {
+        trimmed
+    };
     let body = trimmed.trim_start_matches(['\'', '’', '=', ':', ',', '^']);
     let mut at = start + (trimmed.len() - body.len());
     let mut rest = body;
@@ -162,7 +186,14 @@ fn push_chunk<'q>(found: &mut Vec<Word<'q>>, text: &'q str, start: usize, end: u
         if part.contains(char::is_alphanumeric) || part.contains(['/', '*', '.']) {
             let end = at + length;
             let names_next = names_next && more.is_empty();
-            found.push(Word { text: part, start: at, end, form: form(part), first, names_next });
+            found.push(Word {
+                text: part,
+                start: at,
+                end,
+                form: form(part),
+                first,
+                names_next,
+            });
             first = false;
         }
         at += length;
@@ -204,7 +235,10 @@ fn form(part: &str) -> Form {
 /// The number that a word is, exactly; none that JSON cannot carry exactly as written.
 pub(super) fn number(text: &str) -> Option<serde_json::Number> {
     let bare = text.strip_prefix('#').unwrap_or(text);
-    let bare = ["st", "nd", "rd", "th"].iter().find_map(|end| bare.strip_suffix(end)).unwrap_or(bare);
+    let bare = ["st", "nd", "rd", "th"]
+        .iter()
+        .find_map(|end| bare.strip_suffix(end))
+        .unwrap_or(bare);
     let digits: String = bare.chars().filter(|&c| c != ',').collect();
     let unsigned = digits.strip_prefix(['-', '+']).unwrap_or(&digits);
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));
@@ -221,7 +255,9 @@ pub(super) fn number(text: &str) -> Option<serde_json::Number> {
         return None;
     }
     let small = signed.parse::<i64>().map(serde_json::Number::from);
-    small.or_else(|_| signed.parse::<u64>().map(serde_json::Number::from)).ok()
+    small
+        .or_else(|_| signed.parse::<u64>().map(serde_json::Number::from))
+        .ok()
 }
 
 /// A light stem of an English word: plural, `-ing`, `-ed` and a final `e` go. Other words only become lower case.
@@ -310,7 +346,6 @@ const PARTICLES: &[(&str, After)] = &[
     ("와", After::Vowel),
     ("랑", After::Vowel),
     ("야", After::Vowel),
-    ("니", After::Vowel),
     ("로", After::VowelOrL),
 ];
 
@@ -373,57 +408,86 @@ mod tests {
     use super::*;
 
     fn split(text: &str) -> Vec<(&str, Form)> {
-        words(text, 100).into_iter().map(|word| (word.text, word.form)).collect()
+        words(text, 100)
+            .into_iter()
+            .map(|word| (word.text, word.form))
+            .collect()
     }
 
     #[test]
     fn words_and_their_forms() {
         use Form::{Code, Hangul, Letters, Number, Quoted};
-        assert_eq!(split("서울 날씨 어때?"), [("서울", Hangul), ("날씨", Hangul), ("어때", Hangul)]);
+        assert_eq!(
+            split("서울 날씨 어때?"),
+            [("서울", Hangul), ("날씨", Hangul), ("어때", Hangul)]
+        );
         assert_eq!(split("17번 주문"), [("17", Number), ("번", Hangul), ("주문", Hangul)]);
-        assert_eq!(split("2와 3.5를"), [("2", Number), ("와", Hangul), ("3.5", Number), ("를", Hangul)]);
-        assert_eq!(split("1,000 2,3 -4 #5"), [
-            ("1,000", Number),
-            ("2", Number),
-            ("3", Number),
-            ("-4", Number),
-            ("#5", Number)
-        ]);
+        assert_eq!(
+            split("2와 3.5를"),
+            [("2", Number), ("와", Hangul), ("3.5", Number), ("를", Hangul)]
+        );
+        assert_eq!(
+            split("1,000 2,3 -4 #5"),
+            [
+                ("1,000", Number),
+                ("2", Number),
+                ("3", Number),
+                ("-4", Number),
+                ("#5", Number)
+            ]
+        );
         assert_eq!(split("in Asia/Seoul?"), [("in", Letters), ("Asia/Seoul", Code)]);
-        assert_eq!(split("README.md를 읽어줘"), [("README.md", Code), ("를", Hangul), ("읽어줘", Hangul)]);
+        assert_eq!(
+            split("README.md를 읽어줘"),
+            [("README.md", Code), ("를", Hangul), ("읽어줘", Hangul)]
+        );
         assert_eq!(split("보고서.txt"), [("보고서.txt", Code)]);
-        assert_eq!(split("echo \"a b\" 'c d' it's"), [
-            ("echo", Letters),
-            ("a b", Quoted),
-            ("c d", Quoted),
-            ("it's", Letters)
-        ]);
-        assert_eq!(split("“서울”의 007 2024-01-02 a@b.example"), [
-            ("서울", Quoted),
-            ("의", Hangul),
-            ("007", Code),
-            ("2024-01-02", Code),
-            ("a@b.example", Code)
-        ]);
-        assert_eq!(split("http://h.example/x *.txt ~ ..."), [("http://h.example/x", Code), ("*.txt", Code)]);
+        assert_eq!(
+            split("echo \"a b\" 'c d' it's"),
+            [("echo", Letters), ("a b", Quoted), ("c d", Quoted), ("it's", Letters)]
+        );
+        assert_eq!(
+            split("“서울”의 007 2024-01-02 a@b.example"),
+            [
+                ("서울", Quoted),
+                ("의", Hangul),
+                ("007", Code),
+                ("2024-01-02", Code),
+                ("a@b.example", Code)
+            ]
+        );
+        assert_eq!(
+            split("http://h.example/x *.txt ~ ..."),
+            [("http://h.example/x", Code), ("*.txt", Code)]
+        );
     }
 
     #[test]
     fn what_names_the_next_word() {
         let found: Vec<_> = words("city=Seoul limit: 3 at 12:30", 100);
-        let naming: Vec<_> = found.iter().filter(|word| word.names_next).map(|word| word.text).collect();
+        let naming: Vec<_> = found
+            .iter()
+            .filter(|word| word.names_next)
+            .map(|word| word.text)
+            .collect();
         assert_eq!(naming, ["city", "limit"]);
     }
 
     #[test]
     fn sentences() {
         let found = words("Hi there. Show it", 100);
-        assert_eq!(found.iter().map(|word| word.first).collect::<Vec<_>>(), [true, false, true, false]);
+        assert_eq!(
+            found.iter().map(|word| word.first).collect::<Vec<_>>(),
+            [true, false, true, false]
+        );
     }
 
     #[test]
     fn numbers_are_exact_or_none() {
-        assert_eq!(number("18446744073709551615").unwrap().to_string(), "18446744073709551615");
+        assert_eq!(
+            number("18446744073709551615").unwrap().to_string(),
+            "18446744073709551615"
+        );
         for text in ["18446744073709551616", "007", "1.2.3", "", "-", "1e5", "0x10"] {
             assert!(number(text).is_none(), "{text}");
         }

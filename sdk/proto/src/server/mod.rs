@@ -497,7 +497,6 @@ fn modern_client(meta: &RequestMeta) -> Result<Arc<ClientFacts>, ErrorObject> {
     }))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "made for `map_err`")]
 fn unwritable(error: serde_json::Error) -> ErrorObject {
     ErrorObject::internal(format!("the result cannot be written: {error}"))
 }

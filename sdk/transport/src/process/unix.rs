@@ -96,6 +96,8 @@ impl Process {
     /// Asks the whole group to end.
     pub(crate) fn terminate(&mut self) {
         self.signal(Kill::TERM);
+        // One that was stopped, say for reading from the terminal in the background, hears it only when it goes on.
+        self.signal(Kill::CONT);
     }
 
     /// Ends the whole group.
@@ -239,5 +241,50 @@ impl AsyncRead for Output {
             }
             return Poll::Ready(Ok(()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    fn cat() -> Process {
+        Process::spawn(Command::new("cat")).unwrap().0
+    }
+
+    #[tokio::test]
+    async fn an_ended_leader_keeps_its_number_until_it_is_reaped() {
+        let mut process = cat();
+        process.terminate();
+        assert_eq!(poll_fn(|cx| process.poll_exit(cx)).await, Exit::Signal(15));
+        assert!(
+            rustix::process::test_kill_process(process.group).is_ok(),
+            "it is a zombie"
+        );
+        process.reap();
+        assert!(rustix::process::test_kill_process(process.group).is_err(), "it is gone");
+    }
+
+    #[tokio::test]
+    async fn no_signal_is_sent_once_somebody_else_has_waited() {
+        let mut process = cat();
+        let group = process.group;
+        process.kill();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        // Another part of the program takes every dead child it finds.
+        while !matches!(
+            waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOHANG),
+            Ok(Some(_))
+        ) {
+            assert!(Instant::now() < deadline, "it was killed");
+            tokio::task::yield_now().await;
+        }
+        process.exit = None;
+        process.terminate();
+        assert!(process.leader.is_none(), "the number may be somebody else's by now");
+        assert_eq!(poll_fn(|cx| process.poll_exit(cx)).await, Exit::Unknown);
     }
 }

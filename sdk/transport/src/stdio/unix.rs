@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
@@ -19,8 +20,13 @@ pub(crate) fn open() -> io::Result<(Input, Output)> {
     io::stdout().flush()?;
     let input = io::stdin().as_fd().try_clone_to_owned()?;
     let output = io::stdout().as_fd().try_clone_to_owned()?;
-    // Both are looked at before either is changed: they may be two names of one socket.
-    let (input_mode, output_mode) = (Blocking::of(&input)?, Blocking::of(&output)?);
+    // They may be two names of one socket, which must stay as it is until both are done with it.
+    let input_mode = Arc::new(Blocking::of(&input)?);
+    let output_mode = if same_file(&input, &output)? {
+        Arc::clone(&input_mode)
+    } else {
+        Arc::new(Blocking::of(&output)?)
+    };
     let input = Input::new(input, input_mode)?;
     let output = Output::new(output, output_mode)?;
 
@@ -70,7 +76,7 @@ impl Drop for Blocking {
 #[derive(Debug)]
 pub(crate) struct Polled<S> {
     stream: S,
-    _mode: Blocking,
+    _mode: Arc<Blocking>,
 }
 
 fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
@@ -87,7 +93,7 @@ pub(crate) enum Input {
 }
 
 impl Input {
-    fn new(fd: OwnedFd, mode: Blocking) -> io::Result<Self> {
+    fn new(fd: OwnedFd, mode: Arc<Blocking>) -> io::Result<Self> {
         Ok(match file_type(&fd)? {
             FileType::Fifo => Self::Pipe(Polled {
                 stream: pipe::Receiver::from_owned_fd(fd)?,
@@ -121,7 +127,7 @@ pub(crate) enum Output {
 }
 
 impl Output {
-    fn new(fd: OwnedFd, mode: Blocking) -> io::Result<Self> {
+    fn new(fd: OwnedFd, mode: Arc<Blocking>) -> io::Result<Self> {
         Ok(match file_type(&fd)? {
             FileType::Fifo => Self::Pipe(Polled {
                 stream: pipe::Sender::from_owned_fd(fd)?,

@@ -320,15 +320,28 @@ fn a_silent_or_stalling_service_ends_at_the_limit() {
 
 #[test]
 fn the_limit_is_for_both_requests_together() {
-    let found = r#"{"results":[{"name":"Geoje","latitude":34.88,"longitude":128.62,"country":"South Korea"}]}"#;
-    let service = serve(vec![Reply::Json(200, found.into()), Reply::Stall("")]);
-    let whole = Duration::from_millis(500);
-    let error = live(&service, whole).current("Geoje").unwrap_err();
+    // Nothing listens there: only a request that is not made can end in anything but `Unreachable`.
+    let settings = LiveSettings {
+        forecast: "http://127.0.0.1:1".into(),
+        ..LiveSettings::default()
+    };
+    let whole = settings.whole;
+    let place = || Place {
+        city: "Geoje".into(),
+        city_ko: "거제".into(),
+        country: "South Korea".into(),
+        latitude: 34.88,
+        longitude: 128.62,
+    };
+    let live = Live::new(settings);
+    let first_request_took_all = Instant::now().checked_sub(whole).unwrap();
+    let error = live.observe(place(), first_request_took_all).unwrap_err();
     assert!(
         matches!(&error, LiveError::TimedOut { limit, .. } if *limit == whole),
         "{error:?}"
     );
-    service.thread.join().unwrap();
+    let error = live.observe(place(), Instant::now()).unwrap_err();
+    assert!(matches!(error, LiveError::Unreachable { .. }), "{error:?}");
 }
 
 #[test]

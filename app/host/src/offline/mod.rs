@@ -1,0 +1,260 @@
+//! The offline model: a deterministic picker of tools, by rules. It is not a language model, and says so.
+//!
+//! [`pick`] ranks the tools by BM25 over their names, titles, descriptions and parameters, helped by a small dictionary
+//! between Korean and English, and takes the arguments from the question: names, numbers, listed values, quoted text.
+//! It never makes a value up: a required one that the question does not give is said to be missing. A tool that takes
+//! something away is picked only when the question asks for just that. [`answer()`] puts a result into a plain sentence.
+//!
+//! Pure functions: no clock, no file, no network, no randomness; the order of the tools changes nothing.
+
+mod answer;
+mod fill;
+mod lexicon;
+mod question;
+mod rank;
+mod reason;
+mod schema;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use serde_json::{Map, Value};
+
+pub use answer::{MAX_ANSWER, answer};
+
+use fill::{Filled, fill};
+use lexicon::{Class, class};
+use question::Question;
+use rank::{Index, Match};
+use words::{Form, compose, is_hangul};
+
+/// How many bytes of a question are read; the rest is left aside, and said to be.
+pub const MAX_QUESTION: usize = 4096;
+
+/// How many tools are looked at.
+pub const MAX_TOOLS: usize = 2000;
+
+/// How many of the best tools are tried with the question's arguments.
+const MAX_TRIED: usize = 8;
+
+/// How many tools that come near are named.
+const MAX_NEAR: usize = 3;
+
+/// The language of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// It has Hangul in it.
+    Korean,
+    /// Any other.
+    English,
+}
+
+impl Language {
+    /// The language of a text.
+    pub fn of(text: &str) -> Self {
+        if text.contains(is_hangul) {
+            Self::Korean
+        } else {
+            Self::English
+        }
+    }
+}
+
+/// What this model says of itself, to be shown beside its answers.
+pub fn notice(language: Language) -> &'static str {
+    match language {
+        Language::Korean => "오프라인 선택기가 답했습니다. 언어 모델이 아니라 정해진 규칙으로 도구를 고릅니다.",
+        Language::English => "Answered by the offline picker: fixed rules that choose a tool, not a language model.",
+    }
+}
+
+/// A tool, as the picker sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolCard<'a> {
+    /// Its public name, unique among all.
+    pub name: &'a str,
+    /// Its title.
+    pub title: Option<&'a str>,
+    /// Its description.
+    pub description: Option<&'a str>,
+    /// The JSON Schema of its arguments.
+    pub input_schema: &'a Value,
+}
+
+/// The tool that fits, with its arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pick {
+    /// Its place in the list that was given.
+    pub tool: usize,
+    /// The arguments, all of them from the question or fixed by the schema.
+    pub arguments: Map<String, Value>,
+    /// Why this one, in the language of the question.
+    pub why: String,
+    /// How well it fits; comparable only within one question.
+    pub score: f64,
+    /// Words of the question that had no part in it.
+    pub ignored: Vec<String>,
+}
+
+/// That no tool was picked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NoPick {
+    /// Why, in the language of the question, with what to try instead.
+    pub why: String,
+    /// Up to three tools that come near, by their place in the list; never one that takes something away unasked.
+    pub near: Vec<usize>,
+}
+
+/// Picks the tool that a question asks for, and its arguments.
+///
+/// Reads at most [`MAX_QUESTION`] bytes of the question and looks at no more than [`MAX_TOOLS`] tools.
+///
+/// # Errors
+///
+/// [`NoPick`] when no tool fits, when a required argument is missing, or when the question asks for something that the
+/// rules do not understand, such as a negation.
+///
+/// ```
+/// use trunkline_host::offline::{ToolCard, pick};
+/// let schema = serde_json::json!({
+///     "type": "object",
+///     "properties": { "city": { "type": "string" } },
+///     "required": ["city"],
+/// });
+/// let weather = ToolCard {
+///     name: "get_weather",
+///     title: None,
+///     description: Some("Current weather for a city."),
+///     input_schema: &schema,
+/// };
+/// let found = pick("서울 날씨 어때?", &[weather]).map_err(|none| none.why)?;
+/// assert_eq!(found.arguments["city"], "서울");
+///
+/// let none = pick("날씨 어때?", &[weather]).unwrap_err();
+/// assert!(none.why.contains("city"));
+/// # Ok::<(), String>(())
+/// ```
+pub fn pick(question: &str, tools: &[ToolCard<'_>]) -> Result<Pick, NoPick> {
+    let tools = &tools[..tools.len().min(MAX_TOOLS)];
+    let head = start_of(question);
+    let left_aside = question.len() - head.len();
+    let text = compose(head);
+    let question = Question::read(&text);
+    let language = question.language;
+    if question.words.is_empty() {
+        return Err(NoPick {
+            why: reason::empty(),
+            near: Vec::new(),
+        });
+    }
+    let index = Index::new(tools);
+    let ranked = index.rank(&question, tools);
+    let destroys = |found: &&Match| &index.documents[found.tool].destroys;
+    let allowed = |found: &&Match| {
+        let sorts = destroys(found);
+        sorts.is_empty() || sorts.iter().any(|sort| question.wants.contains(sort))
+    };
+    let does = |found: &&Match| {
+        let mut wants = question.wants.iter();
+        question.wants.is_empty() || wants.any(|want| index.documents[found.tool].does(want))
+    };
+    let near: Vec<usize> = ranked
+        .iter()
+        .filter(allowed)
+        .take(MAX_NEAR)
+        .map(|found| found.tool)
+        .collect();
+
+    let candidates = ranked
+        .iter()
+        .filter(|found| found.enough)
+        .filter(allowed)
+        .filter(does)
+        .take(MAX_TRIED);
+    let mut tried: Vec<Candidate> = candidates
+        .map(|found| Candidate {
+            filled: fill(&question, &index.documents[found.tool]),
+            found: found.clone(),
+        })
+        .collect();
+    tried.sort_by(|a, b| {
+        b.score()
+            .total_cmp(&a.score())
+            .then_with(|| tools[a.found.tool].name.cmp(tools[b.found.tool].name))
+    });
+
+    let Some(best) = tried.first() else {
+        let names: Vec<&str> = near.iter().map(|&tool| tools[tool].name).collect();
+        return Err(NoPick {
+            why: reason::nothing(&question, &names),
+            near,
+        });
+    };
+    // A tool that lacks an argument gives way to one that lacks none, unless that one fits much worse.
+    let complete = tried.iter().find(|tried| tried.is_complete());
+    let Some(chosen) = complete.filter(|complete| complete.score() >= 0.75 * best.score()) else {
+        let name = tools[best.found.tool].name;
+        let why = reason::unfinished(&question, name, &index.documents[best.found.tool], &best.filled);
+        return Err(NoPick { why, near });
+    };
+    if let Some(&word) = question.negations.iter().find(|&&word| !chosen.filled.used[word]) {
+        return Err(NoPick {
+            why: reason::denied(language, question.words[word].text),
+            near,
+        });
+    }
+    let name = tools[chosen.found.tool].name;
+    let ignored = ignored(&question, chosen);
+    Ok(Pick {
+        tool: chosen.found.tool,
+        why: reason::chosen(&question, name, chosen, &ignored, left_aside),
+        arguments: chosen.filled.arguments.clone(),
+        score: chosen.score(),
+        ignored,
+    })
+}
+
+/// A tool that fits, and what the question gives for it.
+struct Candidate {
+    found: Match,
+    filled: Filled,
+}
+
+impl Candidate {
+    fn score(&self) -> f64 {
+        let used: f64 = self.found.score + self.filled.bonus;
+        used.max(0.01)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.filled.missing.is_empty() && self.filled.conflict.is_none()
+    }
+}
+
+/// Words with a meaning that neither chose the tool nor became an argument.
+fn ignored(question: &Question<'_>, chosen: &Candidate) -> Vec<String> {
+    let means = |at: usize| match question.words[at].form {
+        Form::Number | Form::Quoted | Form::Code => true,
+        Form::Letters | Form::Hangul => {
+            let sense = &question.senses[at];
+            let asks = sense
+                .keys
+                .iter()
+                .all(|key| class(key) == Class::Show && key.starts_with('@'));
+            !sense.stop && !sense.keys.is_empty() && !asks
+        }
+    };
+    (0..question.words.len())
+        .filter(|&at| means(at) && !chosen.found.words[at] && !chosen.filled.used[at])
+        .map(|at| question.words[at].text.to_owned())
+        .collect()
+}
+
+fn start_of(text: &str) -> &str {
+    let mut end = text.len().min(MAX_QUESTION);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}

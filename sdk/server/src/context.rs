@@ -1,0 +1,277 @@
+//! What a handler knows of its request, and what it may do beside answering it.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Number, Value};
+use tokio::sync::{mpsc, oneshot};
+use trunkline_proto::server::{AskError, ClientFacts};
+use trunkline_schema::Schema;
+use trunkline_types::{
+    ClientFeature, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitationForms, Extra, InputRequest,
+    ListRootsResult, LogLevel, LogMessage, Meta, Method, Profile, Progress, RequestMeta, Root, encode,
+};
+
+use crate::input::{Elicited, InputError, Questions, read_form};
+use crate::registry::Shared;
+use crate::schemas::form_schema;
+
+/// How many notices one connection holds for its client before further ones are dropped.
+pub(crate) const NOTICES_HELD: usize = 1024;
+
+/// What a handler sends beside its answer.
+#[derive(Debug)]
+pub(crate) enum Outbound {
+    /// A notification, encoded.
+    Notice(Vec<u8>),
+    /// A request to the client (legacy).
+    Ask(Box<InputRequest>, oneshot::Sender<Result<Value, AskError>>),
+}
+
+/// What is known of a request, the same for each attempt at it.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) profile: &'static Profile,
+    pub(crate) client: Arc<ClientFacts>,
+    pub(crate) meta: RequestMeta,
+    pub(crate) log_level: Option<LogLevel>,
+    pub(crate) principal: String,
+    pub(crate) outbound: mpsc::Sender<Outbound>,
+    /// The last progress value that was sent; it may only grow.
+    pub(crate) progress: Mutex<Option<f64>>,
+}
+
+/// One request, as its handler sees it: the same in every revision and over every transport.
+///
+/// A context is cheap to clone. It may outlive the request; what it sends then goes nowhere.
+#[derive(Debug, Clone)]
+pub struct Context {
+    origin: Arc<Origin>,
+    questions: Arc<Mutex<Questions>>,
+}
+
+impl Context {
+    pub(crate) fn new(origin: Arc<Origin>, answers: Map<String, Value>) -> Self {
+        Self { origin, questions: Arc::new(Mutex::new(Questions::with_answers(answers))) }
+    }
+
+    pub(crate) fn origin(&self) -> &Arc<Origin> {
+        &self.origin
+    }
+
+    pub(crate) fn questions(&self) -> std::sync::MutexGuard<'_, Questions> {
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The facts of the revision that the request speaks.
+    pub fn profile(&self) -> &'static Profile {
+        self.origin.profile
+    }
+
+    /// The client: who it says it is, and what it can do.
+    pub fn client(&self) -> &ClientFacts {
+        &self.origin.client
+    }
+
+    /// The metadata of the request.
+    pub fn meta(&self) -> &RequestMeta {
+        &self.origin.meta
+    }
+
+    /// Who was authenticated; empty where nobody was.
+    pub fn principal(&self) -> &str {
+        &self.origin.principal
+    }
+
+    /// A state that was given to the server by [`Server::state`](crate::Server::state).
+    pub fn state<S: Any + Send + Sync>(&self) -> Option<Arc<S>> {
+        self.origin.shared.state()
+    }
+
+    /// Reports how far the request is: `progress` of `total`, which may be unknown.
+    ///
+    /// Nothing is sent if the client did not ask for progress, or if the value did not grow
+    /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress#progress-flow)).
+    /// A client that does not read fast enough misses some.
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: &str) {
+        let Some(token) = &self.origin.meta.progress_token else { return };
+        let Some(value) = number(progress) else { return };
+        {
+            let mut last = self.origin.progress.lock().unwrap_or_else(PoisonError::into_inner);
+            if last.is_some_and(|last| progress <= last) {
+                return;
+            }
+            *last = Some(progress);
+        }
+        let notice = Progress {
+            progress_token: token.clone(),
+            progress: value,
+            total: total.and_then(number),
+            message: (self.origin.profile.progress_message && !message.is_empty()).then(|| message.to_owned()),
+            meta: Meta::new(),
+            extra: Extra::new(),
+        };
+        self.send(encode::notification(Method::ProgressNotice.name(), Some(&notice)));
+    }
+
+    /// Sends a log message, if the client wants messages of this level for this request.
+    ///
+    /// Never put secrets into it. A client that does not read fast enough misses some.
+    pub fn log(&self, level: LogLevel, data: impl Into<Value>) {
+        if self.origin.log_level.is_none_or(|wanted| level < wanted) {
+            return;
+        }
+        let logger = Some(self.origin.shared.name());
+        let message = LogMessage { level, logger, data: data.into(), meta: Meta::new(), extra: Extra::new() };
+        self.send(encode::notification(Method::LogNotice.name(), Some(&message)));
+    }
+
+    fn send(&self, message: serde_json::Result<Vec<u8>>) {
+        if let Ok(message) = message {
+            // Full: the client is slow, and notices are hints. Closed: the connection is over.
+            let _ = self.origin.outbound.try_send(Outbound::Notice(message));
+        }
+    }
+
+    /// Asks the person to fill in a form, whose fields are those of `T`, and takes a no for an error.
+    ///
+    /// The fields must be primitive: text, numbers, booleans, and enums of names. Change nothing before
+    /// you ask: the handler starts again when the answer is there.
+    ///
+    /// # Errors
+    /// If the client cannot show forms, the person declines, or the answer does not fit.
+    pub async fn elicit<T: DeserializeOwned + JsonSchema>(&self, message: impl Into<String>) -> Result<T, InputError> {
+        match self.elicit_or_not(message).await? {
+            Elicited::Accepted(answer) => Ok(answer),
+            Elicited::Declined => Err(InputError::Declined),
+            Elicited::Cancelled => Err(InputError::Cancelled),
+        }
+    }
+
+    /// Asks the person to fill in a form, and tells a no from an answer.
+    ///
+    /// # Errors
+    /// If the client cannot show forms, or the answer does not fit.
+    pub async fn elicit_or_not<T: DeserializeOwned + JsonSchema>(
+        &self,
+        message: impl Into<String>,
+    ) -> Result<Elicited<T>, InputError> {
+        let schema = form_schema::<T>().map_err(InputError::Refused)?;
+        self.elicit_form(message, schema).await
+    }
+
+    /// Asks the person to fill in a form with a schema made by hand.
+    ///
+    /// # Errors
+    /// If the client cannot show forms, or the answer does not fit.
+    pub async fn elicit_form<T: DeserializeOwned>(
+        &self,
+        message: impl Into<String>,
+        schema: Value,
+    ) -> Result<Elicited<T>, InputError> {
+        let compiled = Schema::compile(&schema).map_err(|error| InputError::Refused(error.to_string()))?;
+        let answer = self.ask(InputRequest::Elicit(ElicitParams::form(message, schema))).await?;
+        read_form(answer, |content| compiled.check(content).map_err(|mismatch| mismatch.to_string()))
+    }
+
+    /// Asks the person to visit an address. Accepted means that the person agreed to go there, not that
+    /// anything was done there.
+    ///
+    /// # Errors
+    /// If the client cannot send a person anywhere.
+    pub async fn elicit_url(
+        &self,
+        message: impl Into<String>,
+        url: impl Into<String>,
+    ) -> Result<Elicited<()>, InputError> {
+        let mut params = ElicitParams::url(message, url);
+        if let (true, ElicitParams::Url(visit)) = (self.origin.profile.elicitation_id, &mut params) {
+            let mark = trunkline_proto::Sealer::fingerprint(&visit.url, &Value::Null);
+            visit.elicitation_id = Some(mark);
+        }
+        let answer = self.ask(InputRequest::Elicit(params)).await?;
+        let visited: Elicited<Value> = read_form(answer, |_| Ok(()))?;
+        Ok(match visited {
+            Elicited::Accepted(_) => Elicited::Accepted(()),
+            Elicited::Declined => Elicited::Declined,
+            Elicited::Cancelled => Elicited::Cancelled,
+        })
+    }
+
+    /// Asks the client's model.
+    ///
+    /// # Errors
+    /// If the client has no model for servers, or refuses.
+    pub async fn sample(&self, params: CreateMessageParams) -> Result<CreateMessageResult, InputError> {
+        let answer = self.ask(InputRequest::Sample(Box::new(params))).await?;
+        serde_json::from_value(answer).map_err(|error| InputError::Unreadable(error.to_string()))
+    }
+
+    /// Asks for the client's roots.
+    ///
+    /// # Errors
+    /// If the client has no roots, or refuses.
+    pub async fn roots(&self) -> Result<Vec<Root>, InputError> {
+        let answer = self.ask(InputRequest::Roots(Extra::new())).await?;
+        let result: ListRootsResult =
+            serde_json::from_value(answer).map_err(|error| InputError::Unreadable(error.to_string()))?;
+        Ok(result.roots)
+    }
+
+    async fn ask(&self, request: InputRequest) -> Result<Value, InputError> {
+        self.check_supported(&request)?;
+        let answer = self.questions().next(request)?;
+        match answer {
+            Some(answer) => Ok(answer),
+            // The dispatcher sees the question, drops this attempt and starts another with the answer.
+            None => std::future::pending().await,
+        }
+    }
+
+    fn check_supported(&self, request: &InputRequest) -> Result<(), InputError> {
+        let capabilities = &self.origin.client.capabilities;
+        let profile = self.origin.profile;
+        let (feature, supported, required) = match request {
+            InputRequest::Elicit(ElicitParams::Url(_)) => (
+                ClientFeature::Elicitation,
+                capabilities.url_elicitation() && profile.elicitation == ElicitationForms::FormAndUrl,
+                serde_json::json!({ "elicitation": { "url": {} } }),
+            ),
+            InputRequest::Elicit(_) => (
+                ClientFeature::Elicitation,
+                capabilities.form_elicitation() && profile.elicitation != ElicitationForms::Absent,
+                serde_json::json!({ "elicitation": { "form": {} } }),
+            ),
+            InputRequest::Sample(params) if params.tools.is_some() || params.tool_choice.is_some() => (
+                ClientFeature::Sampling,
+                capabilities.sampling_tools() && profile.sampling_tools,
+                serde_json::json!({ "sampling": { "tools": {} } }),
+            ),
+            InputRequest::Sample(_) => (
+                ClientFeature::Sampling,
+                capabilities.sampling.is_some(),
+                serde_json::json!({ "sampling": {} }),
+            ),
+            InputRequest::Roots(_) | InputRequest::Other { .. } => {
+                (ClientFeature::Roots, capabilities.roots.is_some(), serde_json::json!({ "roots": {} }))
+            }
+        };
+        if supported {
+            return Ok(());
+        }
+        Err(InputError::NotSupported { feature, required: profile.input_required.then_some(required) })
+    }
+}
+
+/// Whole numbers are written without a fraction; what JSON cannot express is not written at all.
+fn number(value: f64) -> Option<Number> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and within 53 bits")]
+    if value.fract() == 0.0 && value.abs() < EXACT {
+        return Some(Number::from(value as i64));
+    }
+    Number::from_f64(value)
+}

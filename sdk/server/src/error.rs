@@ -1,0 +1,137 @@
+//! What can go wrong: in a tool, and in serving.
+
+use std::fmt;
+
+use trunkline_transport::TransportError;
+use trunkline_types::{CallToolResult, ErrorObject};
+
+use crate::InputError;
+
+/// Why a tool failed, in words for the model, which may try again.
+///
+/// Only what is written here reaches the model. An error of the tool's own insides goes through
+/// [`ToolError::internal`], which keeps its details back. There is no conversion from every error type,
+/// so that details do not slip out by a `?`.
+///
+/// ```
+/// use trunkline_server::ToolError;
+/// let error = ToolError::new("no order 17; `list_orders` shows which there are");
+/// assert_eq!(error.to_string(), "no order 17; `list_orders` shows which there are");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolError(Box<Kind>);
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kind {
+    /// The model reads it.
+    Execution(CallToolResult),
+    /// The integration is broken.
+    Protocol(ErrorObject),
+}
+
+impl ToolError {
+    /// An execution error: say what went wrong and what to do instead.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self::with_result(CallToolResult::error(text))
+    }
+
+    /// An execution error with content of its own.
+    pub fn with_result(mut result: CallToolResult) -> Self {
+        result.is_error = Some(true);
+        Self(Box::new(Kind::Execution(result)))
+    }
+
+    /// A fault inside of the tool. The model only learns that there was one.
+    pub fn internal(error: impl fmt::Display) -> Self {
+        let _hidden = error;
+        Self::new("the tool failed inside; this is not about the arguments")
+    }
+
+    /// A protocol error: the request itself makes no sense.
+    pub fn protocol(error: ErrorObject) -> Self {
+        Self(Box::new(Kind::Protocol(error)))
+    }
+
+    pub(crate) fn into_kind(self) -> Kind {
+        *self.0
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::Execution(result) => f.write_str(&result.text()),
+            Kind::Protocol(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ToolError {}
+
+impl From<InputError> for ToolError {
+    fn from(error: InputError) -> Self {
+        match error.to_protocol() {
+            Some(protocol) => Self::protocol(protocol),
+            None => Self::new(error.to_string()),
+        }
+    }
+}
+
+/// Why a server cannot serve, or stopped.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Two things were registered under one name.
+    Duplicate {
+        /// What kind of thing.
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A definition cannot be used.
+    Definition {
+        /// What kind of thing.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A handler takes a [`State`](crate::State) that was not given to the server.
+    MissingState {
+        /// The tool, prompt or resource.
+        name: String,
+        /// The type of the state.
+        state: &'static str,
+    },
+    /// The transport failed.
+    Transport(TransportError),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duplicate { kind, name } => write!(f, "the {kind} `{name}` is registered twice"),
+            Self::Definition { kind, name, why } => write!(f, "the {kind} `{name}` cannot be served: {why}"),
+            Self::MissingState { name, state } => {
+                write!(f, "`{name}` takes State<{state}>; give the server one with `.state(…)`")
+            }
+            Self::Transport(_) => f.write_str("the connection failed"),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Transport(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<TransportError> for ServeError {
+    fn from(error: TransportError) -> Self {
+        Self::Transport(error)
+    }
+}

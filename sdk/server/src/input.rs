@@ -1,0 +1,143 @@
+//! Questions to the client: what a handler may ask, and how an answer reaches it.
+//!
+//! A handler asks and waits. Where the answer is not there yet, the handler is dropped, the client is
+//! asked, and the handler starts again with the answer. So it must be restartable up to where it asks:
+//! change nothing before the last question.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use trunkline_proto::Sealer;
+use trunkline_types::{ClientFeature, ElicitAction, ElicitResult, ErrorObject, Extra, InputRequest, code};
+
+/// What the person answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Elicited<T> {
+    /// The filled-in form.
+    Accepted(T),
+    /// The person said no.
+    Declined,
+    /// The person went away without an answer.
+    Cancelled,
+}
+
+/// Why a question got no answer.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum InputError {
+    /// The client cannot be asked this.
+    NotSupported {
+        /// What it would need.
+        feature: ClientFeature,
+        /// The capabilities to declare, where the revision has an error for that.
+        required: Option<Value>,
+    },
+    /// The person said no.
+    Declined,
+    /// The person went away without an answer.
+    Cancelled,
+    /// The client refused to ask, or failed.
+    Refused(String),
+    /// The answer does not fit the question.
+    Unreadable(String),
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotSupported { feature, .. } => {
+                write!(f, "this client cannot be asked: it does not support {}", feature_name(*feature))
+            }
+            Self::Declined => f.write_str("the person declined"),
+            Self::Cancelled => f.write_str("the person did not answer"),
+            Self::Refused(why) => write!(f, "the client did not answer: {why}"),
+            Self::Unreadable(why) => write!(f, "the answer does not fit the question: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+fn feature_name(feature: ClientFeature) -> &'static str {
+    match feature {
+        ClientFeature::Roots => "roots",
+        ClientFeature::Sampling => "sampling",
+        ClientFeature::Elicitation => "elicitation",
+    }
+}
+
+impl InputError {
+    /// The protocol error that the revision requires, if it requires one
+    /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta)).
+    pub(crate) fn to_protocol(&self) -> Option<ErrorObject> {
+        let Self::NotSupported { required: Some(required), .. } = self else { return None };
+        let data = serde_json::json!({ "requiredCapabilities": required });
+        Some(ErrorObject::new(code::MISSING_CLIENT_CAPABILITY, self.to_string()).with_data(data))
+    }
+}
+
+impl From<InputError> for ErrorObject {
+    fn from(error: InputError) -> Self {
+        error.to_protocol().unwrap_or_else(|| Self::internal(error.to_string()))
+    }
+}
+
+/// The questions of one attempt at a request, and the answers of earlier attempts.
+#[derive(Debug, Default)]
+pub(crate) struct Questions {
+    answers: Map<String, Value>,
+    count: u32,
+    wanted: Vec<(String, InputRequest)>,
+}
+
+impl Questions {
+    pub(crate) fn with_answers(answers: Map<String, Value>) -> Self {
+        Self { answers, ..Self::default() }
+    }
+
+    /// The answer to the next question, or `None` after noting that it is wanted.
+    ///
+    /// The key carries a fingerprint of the question: an answer serves only the very question that was
+    /// shown, not one that changed since.
+    pub(crate) fn next(&mut self, request: InputRequest) -> Result<Option<Value>, InputError> {
+        self.count += 1;
+        let params = request.params().map_err(|error| InputError::Refused(error.to_string()))?;
+        let mark = Sealer::fingerprint(request.method(), &params);
+        let key = format!("{}-{}", self.count, &mark[..8]);
+        let answer = self.answers.get(&key).cloned();
+        if answer.is_none() {
+            self.wanted.push((key, request));
+        }
+        Ok(answer)
+    }
+
+    /// Takes the questions that have no answer yet.
+    pub(crate) fn take_wanted(&mut self) -> Vec<(String, InputRequest)> {
+        std::mem::take(&mut self.wanted)
+    }
+
+    pub(crate) fn answers(&self) -> &Map<String, Value> {
+        &self.answers
+    }
+}
+
+/// Reads the answer of a person to a form.
+pub(crate) fn read_form<T: DeserializeOwned>(
+    answer: Value,
+    check: impl FnOnce(&Value) -> Result<(), String>,
+) -> Result<Elicited<T>, InputError> {
+    let unreadable = |error: serde_json::Error| InputError::Unreadable(error.to_string());
+    let result = ElicitResult::deserialize(answer).map_err(unreadable)?;
+    match result.action {
+        ElicitAction::Accept => {
+            let content = Value::Object(result.content.unwrap_or_else(Extra::new));
+            check(&content).map_err(InputError::Unreadable)?;
+            serde_json::from_value(content).map(Elicited::Accepted).map_err(unreadable)
+        }
+        ElicitAction::Decline => Ok(Elicited::Declined),
+        ElicitAction::Cancel => Ok(Elicited::Cancelled),
+        ElicitAction::Other(action) => Err(InputError::Unreadable(format!("unknown action {action:?}"))),
+    }
+}
