@@ -1,1 +1,3 @@
 //! The host: configuration, servers, models, one conversation.
+
+pub mod offline;

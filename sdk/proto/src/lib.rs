@@ -36,5 +36,5 @@ pub mod server;
 mod shape;
 
 pub use outgoing::{Timeouts, Wanted};
-pub use seal::{SealError, Sealed, Sealer};
+pub use seal::{MAX_STATE, SealError, Sealed, Sealer};
 pub use shape::Shape;

@@ -190,7 +190,7 @@ fn check_bounds(schema: &Value) -> Result<(), SchemaError> {
 fn external_reference(schema: &Value) -> Option<String> {
     let mut named = Vec::new();
     visit(schema, &mut |object| {
-        named.extend(object.get("$id").and_then(Value::as_str).map(str::to_owned))
+        named.extend(object.get("$id").and_then(Value::as_str).map(str::to_owned));
     });
     let mut found = None;
     visit(schema, &mut |object| {

@@ -14,6 +14,7 @@ use trunkline_types::{
     ListRootsResult, LogLevel, LogMessage, Meta, Method, Profile, Progress, RequestMeta, Root, encode,
 };
 
+use crate::dispatch::REFUSED;
 use crate::input::{Elicited, InputError, Questions, read_form};
 use crate::registry::Shared;
 use crate::schemas::form_schema;
@@ -55,11 +56,10 @@ pub struct Context {
 
 impl Context {
     pub(crate) fn new(origin: Arc<Origin>, answers: Map<String, Value>) -> Self {
-        Self { origin, questions: Arc::new(Mutex::new(Questions::with_answers(answers))) }
-    }
-
-    pub(crate) fn origin(&self) -> &Arc<Origin> {
-        &self.origin
+        Self {
+            origin,
+            questions: Arc::new(Mutex::new(Questions::with_answers(answers))),
+        }
     }
 
     pub(crate) fn questions(&self) -> std::sync::MutexGuard<'_, Questions> {
@@ -97,7 +97,9 @@ impl Context {
     /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress#progress-flow)).
     /// A client that does not read fast enough misses some.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: &str) {
-        let Some(token) = &self.origin.meta.progress_token else { return };
+        let Some(token) = &self.origin.meta.progress_token else {
+            return;
+        };
         let Some(value) = number(progress) else { return };
         {
             let mut last = self.origin.progress.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,7 +127,13 @@ impl Context {
             return;
         }
         let logger = Some(self.origin.shared.name());
-        let message = LogMessage { level, logger, data: data.into(), meta: Meta::new(), extra: Extra::new() };
+        let message = LogMessage {
+            level,
+            logger,
+            data: data.into(),
+            meta: Meta::new(),
+            extra: Extra::new(),
+        };
         self.send(encode::notification(Method::LogNotice.name(), Some(&message)));
     }
 
@@ -173,8 +181,12 @@ impl Context {
         schema: Value,
     ) -> Result<Elicited<T>, InputError> {
         let compiled = Schema::compile(&schema).map_err(|error| InputError::Refused(error.to_string()))?;
-        let answer = self.ask(InputRequest::Elicit(ElicitParams::form(message, schema))).await?;
-        read_form(answer, |content| compiled.check(content).map_err(|mismatch| mismatch.to_string()))
+        let answer = self
+            .ask(InputRequest::Elicit(ElicitParams::form(message, schema)))
+            .await?;
+        read_form(answer, |content| {
+            compiled.check(content).map_err(|mismatch| mismatch.to_string())
+        })
     }
 
     /// Asks the person to visit an address. Accepted means that the person agreed to go there, not that
@@ -225,7 +237,10 @@ impl Context {
         self.check_supported(&request)?;
         let answer = self.questions().next(request)?;
         match answer {
-            Some(answer) => Ok(answer),
+            Some(answer) => match answer.get(REFUSED).and_then(Value::as_str) {
+                Some(why) => Err(InputError::Refused(why.to_owned())),
+                None => Ok(answer),
+            },
             // The dispatcher sees the question, drops this attempt and starts another with the answer.
             None => std::future::pending().await,
         }
@@ -255,14 +270,19 @@ impl Context {
                 capabilities.sampling.is_some(),
                 serde_json::json!({ "sampling": {} }),
             ),
-            InputRequest::Roots(_) | InputRequest::Other { .. } => {
-                (ClientFeature::Roots, capabilities.roots.is_some(), serde_json::json!({ "roots": {} }))
-            }
+            InputRequest::Roots(_) | InputRequest::Other { .. } => (
+                ClientFeature::Roots,
+                capabilities.roots.is_some(),
+                serde_json::json!({ "roots": {} }),
+            ),
         };
         if supported {
             return Ok(());
         }
-        Err(InputError::NotSupported { feature, required: profile.input_required.then_some(required) })
+        Err(InputError::NotSupported {
+            feature,
+            required: profile.input_required.then_some(required),
+        })
     }
 }
 

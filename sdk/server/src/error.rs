@@ -77,10 +77,10 @@ impl From<InputError> for ToolError {
     }
 }
 
-/// Why a server cannot serve, or stopped.
-#[derive(Debug)]
+/// A definition that cannot be served. It is noticed when it is registered and reported by `serve_*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ServeError {
+pub enum DefinitionError {
     /// Two things were registered under one name.
     Duplicate {
         /// What kind of thing.
@@ -88,8 +88,8 @@ pub enum ServeError {
         /// The name.
         name: String,
     },
-    /// A definition cannot be used.
-    Definition {
+    /// It cannot be used.
+    Unusable {
         /// What kind of thing.
         kind: &'static str,
         /// Its name.
@@ -97,13 +97,35 @@ pub enum ServeError {
         /// What is wrong with it.
         why: String,
     },
-    /// A handler takes a [`State`](crate::State) that was not given to the server.
+    /// Its handler takes a [`State`](crate::State) that was not given to the server.
     MissingState {
         /// The tool, prompt or resource.
         name: String,
         /// The type of the state.
         state: &'static str,
     },
+}
+
+impl fmt::Display for DefinitionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duplicate { kind, name } => write!(f, "the {kind} `{name}` is registered twice"),
+            Self::Unusable { kind, name, why } => write!(f, "the {kind} `{name}` cannot be served: {why}"),
+            Self::MissingState { name, state } => {
+                write!(f, "`{name}` takes State<{state}>; give the server one with `.state(…)`")
+            }
+        }
+    }
+}
+
+impl std::error::Error for DefinitionError {}
+
+/// Why a server cannot serve, or stopped.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Something that was registered cannot be served.
+    Definition(DefinitionError),
     /// The transport failed.
     Transport(TransportError),
 }
@@ -111,22 +133,17 @@ pub enum ServeError {
 impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Duplicate { kind, name } => write!(f, "the {kind} `{name}` is registered twice"),
-            Self::Definition { kind, name, why } => write!(f, "the {kind} `{name}` cannot be served: {why}"),
-            Self::MissingState { name, state } => {
-                write!(f, "`{name}` takes State<{state}>; give the server one with `.state(…)`")
-            }
-            Self::Transport(_) => f.write_str("the connection failed"),
+            Self::Definition(error) => error.fmt(f),
+            Self::Transport(error) => write!(f, "the connection failed: {error}"),
         }
     }
 }
 
-impl std::error::Error for ServeError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Transport(error) => Some(error),
-            _ => None,
-        }
+impl std::error::Error for ServeError {}
+
+impl From<DefinitionError> for ServeError {
+    fn from(error: DefinitionError) -> Self {
+        Self::Definition(error)
     }
 }
 

@@ -116,11 +116,7 @@ where
 {
     type Output = Fut::Output;
 
-    fn call(
-        &self,
-        input: Input,
-        _: &Context,
-    ) -> Result<impl Future<Output = Self::Output> + Send + 'static, Missing> {
+    fn call(&self, input: Input, _: &Context) -> Result<impl Future<Output = Self::Output> + Send + 'static, Missing> {
         Ok(self(input))
     }
 

@@ -48,7 +48,11 @@ impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotSupported { feature, .. } => {
-                write!(f, "this client cannot be asked: it does not support {}", feature_name(*feature))
+                write!(
+                    f,
+                    "this client cannot be asked: it does not support {}",
+                    feature_name(*feature)
+                )
             }
             Self::Declined => f.write_str("the person declined"),
             Self::Cancelled => f.write_str("the person did not answer"),
@@ -72,7 +76,13 @@ impl InputError {
     /// The protocol error that the revision requires, if it requires one
     /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta)).
     pub(crate) fn to_protocol(&self) -> Option<ErrorObject> {
-        let Self::NotSupported { required: Some(required), .. } = self else { return None };
+        let Self::NotSupported {
+            required: Some(required),
+            ..
+        } = self
+        else {
+            return None;
+        };
         let data = serde_json::json!({ "requiredCapabilities": required });
         Some(ErrorObject::new(code::MISSING_CLIENT_CAPABILITY, self.to_string()).with_data(data))
     }
@@ -94,7 +104,10 @@ pub(crate) struct Questions {
 
 impl Questions {
     pub(crate) fn with_answers(answers: Map<String, Value>) -> Self {
-        Self { answers, ..Self::default() }
+        Self {
+            answers,
+            ..Self::default()
+        }
     }
 
     /// The answer to the next question, or `None` after noting that it is wanted.
@@ -103,7 +116,9 @@ impl Questions {
     /// shown, not one that changed since.
     pub(crate) fn next(&mut self, request: InputRequest) -> Result<Option<Value>, InputError> {
         self.count += 1;
-        let params = request.params().map_err(|error| InputError::Refused(error.to_string()))?;
+        let params = request
+            .params()
+            .map_err(|error| InputError::Refused(error.to_string()))?;
         let mark = Sealer::fingerprint(request.method(), &params);
         let key = format!("{}-{}", self.count, &mark[..8]);
         let answer = self.answers.get(&key).cloned();
@@ -134,7 +149,9 @@ pub(crate) fn read_form<T: DeserializeOwned>(
         ElicitAction::Accept => {
             let content = Value::Object(result.content.unwrap_or_else(Extra::new));
             check(&content).map_err(InputError::Unreadable)?;
-            serde_json::from_value(content).map(Elicited::Accepted).map_err(unreadable)
+            serde_json::from_value(content)
+                .map(Elicited::Accepted)
+                .map_err(unreadable)
         }
         ElicitAction::Decline => Ok(Elicited::Declined),
         ElicitAction::Cancel => Ok(Elicited::Cancelled),

@@ -60,7 +60,7 @@ mod uri_template;
 
 pub use completion::Completing;
 pub use context::Context;
-pub use error::{ServeError, ToolError};
+pub use error::{DefinitionError, ServeError, ToolError};
 pub use handler::{FromContext, Handler, Missing, NoArguments, State};
 pub use input::{Elicited, InputError};
 pub use prompt::IntoPrompt;
@@ -69,7 +69,7 @@ pub use resource::{IntoContents, UriVariables};
 pub use server::Server;
 pub use service::{Reply, RequestService, ServerRequest};
 pub use tool::{IntoTool, Tool};
-pub use uri_template::{TemplateError, UriTemplate};
+pub use uri_template::{MAX_URI, TemplateError, UriTemplate};
 
 /// A boxed future, as handlers are kept.
 pub(crate) type BoxFuture<T> = std::pin::Pin<Box<dyn Future<Output = T> + Send>>;

@@ -60,7 +60,10 @@ impl IntoToolResult for Content {
 
 impl IntoToolResult for Vec<Content> {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        Ok(CallToolResult { content: self, ..CallToolResult::default() })
+        Ok(CallToolResult {
+            content: self,
+            ..CallToolResult::default()
+        })
     }
 }
 
@@ -72,7 +75,10 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         let value = serde_json::to_value(&self.0).map_err(ToolError::internal)?;
         let text = value.to_string();
-        Ok(CallToolResult { structured_content: Some(value), ..CallToolResult::text_result(text) })
+        Ok(CallToolResult {
+            structured_content: Some(value),
+            ..CallToolResult::text_result(text)
+        })
     }
 }
 
@@ -89,12 +95,12 @@ impl<T: Serialize + JsonSchema> IntoToolResult for (String, Json<T>) {
     }
 }
 
-impl<R: IntoToolResult> IntoToolResult for Result<R, ToolError> {
+impl<R: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<R, E> {
     fn output_schema() -> Option<Value> {
         R::output_schema()
     }
 
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        self?.into_tool_result()
+        self.map_err(Into::into)?.into_tool_result()
     }
 }

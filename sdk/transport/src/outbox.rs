@@ -191,7 +191,12 @@ mod tests {
         outbox.push(b"[1]".to_vec());
         outbox.push(large);
         outbox.push(b"[2]".to_vec());
-        assert!(outbox.chunks.iter().any(|chunk| chunk.as_ptr() == place));
+        assert!(
+            outbox
+                .chunks
+                .iter()
+                .any(|chunk| chunk.as_ptr() == place && chunk.len() == LARGE + 1)
+        );
         let mut writer = Narrow::new(usize::MAX, true);
         write_all(&mut outbox, &mut writer);
         assert_eq!(writer.writes, 1);

@@ -67,7 +67,7 @@ async fn messages_go_there_and_back() {
     assert_gone(child.id()).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pipes_full_in_both_directions_do_not_block() {
     let mut child = Command::new("cat").spawn().unwrap();
     let message = vec![b'x'; 1024 * 1024 - 1];
@@ -107,23 +107,27 @@ async fn a_descendant_is_ended_after_a_clean_exit() {
 
 #[tokio::test]
 async fn a_descendant_is_ended_after_a_crash() {
-    let mut child = started(sh(
-        "sleep 600 & echo ready; echo oops >&2; read line; echo '[1]'; exit 3",
-    ))
-    .await;
-    child.send(b"go".to_vec());
-    flush(&mut child).await;
-    // The descendant holds stdout, so there is no end of file to wait for.
-    assert_eq!(receive_text(&mut child).await, "[1]");
-    let before = Instant::now();
-    assert_eq!(receive(&mut child).await, Received::End);
-    assert!(before.elapsed() < Duration::from_secs(1));
-    assert_eq!(
-        child.diagnosis().unwrap(),
-        "exited with status 3; last lines of stderr: oops"
-    );
-    close(&mut child).await;
-    assert_gone(child.id()).await;
+    let mut quickest = SOON;
+    for _ in 0..3 {
+        let mut child = started(sh(
+            "sleep 600 & echo ready; echo oops >&2; read line; echo '[1]'; exit 3",
+        ))
+        .await;
+        child.send(b"go".to_vec());
+        flush(&mut child).await;
+        // The descendant holds stdout and stderr, so there is no end of file to wait for.
+        assert_eq!(receive_text(&mut child).await, "[1]");
+        let before = Instant::now();
+        assert_eq!(receive(&mut child).await, Received::End);
+        quickest = quickest.min(before.elapsed());
+        assert_eq!(
+            child.diagnosis().unwrap(),
+            "exited with status 3; last lines of stderr: oops"
+        );
+        close(&mut child).await;
+        assert_gone(child.id()).await;
+    }
+    assert!(quickest < Duration::from_millis(400), "no wait runs out: {quickest:?}");
 }
 
 #[tokio::test]
@@ -294,7 +298,7 @@ async fn header_framing_fails_at_once() {
 
 // --- stderr
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_on_stderr_does_not_hold_up_the_child() {
     let script = "head -c 10485760 /dev/zero | tr '\\0' x >&2; echo >&2; echo done >&2; echo '[1]'; exec cat";
     let mut child = sh(script).spawn().unwrap();

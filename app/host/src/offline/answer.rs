@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Language;
-use super::lexicon::label;
+use super::lexicon::{label, state};
 use super::words::is_hangul;
 
 /// Longest answer, in characters.
@@ -13,7 +13,7 @@ pub const MAX_ANSWER: usize = 4000;
 const MAX_TOLD: usize = 20;
 
 /// How deep structured results are put into words; below that they stay JSON.
-const MAX_NESTING: usize = 3;
+const MAX_NESTING: usize = 4;
 
 /// Says what a tool gave back, in the language of the question: its text where it is prose in that language, else the
 /// fields of its structured result. Adds nothing of its own.
@@ -73,10 +73,18 @@ fn tell(value: &Value, korean: bool, depth: usize) -> String {
         Value::Object(members) if depth < MAX_NESTING => {
             let mut told: Vec<String> = Vec::new();
             let mut lists = Vec::new();
-            let shown = members.iter().filter(|(_, value)| !value.is_null());
+            // A field that is there in Korean as well is told once.
+            let in_korean = |name: &str| korean && members.contains_key(&format!("{name}_ko"));
+            let shown = members
+                .iter()
+                .filter(|(name, value)| !value.is_null() && !in_korean(name));
             for (name, value) in shown.clone().take(MAX_TOLD) {
+                let spoken = value.as_str().filter(|_| korean).and_then(|value| state(name, value));
                 let name = named(name, korean);
                 match value {
+                    Value::String(_) if spoken.is_some() => {
+                        told.push(format!("{name}: {}", spoken.unwrap_or_default()));
+                    }
                     Value::Array(items) if items.iter().any(Value::is_object) => {
                         lists.push(format!("{name}:\n{}", tell(value, korean, depth + 1)));
                     }
@@ -158,18 +166,31 @@ mod tests {
         );
         assert_eq!(
             answer(Language::Korean, &text, None, false),
-            "건수: 3, 상태: paid, test: 아니요"
+            "건수: 3, 상태: 결제됨, test: 아니요"
         );
         assert_eq!(
             answer(Language::Korean, "3 paid orders.", Some(&value), false),
-            "건수: 3, 상태: paid, test: 아니요"
+            "건수: 3, 상태: 결제됨, test: 아니요"
+        );
+    }
+
+    #[test]
+    fn the_shipped_servers_in_korean() {
+        let weather = json!({"city": "Seoul", "city_ko": "서울", "temperature_c": 18.5, "conditions": "clear"});
+        assert_eq!(
+            answer(Language::Korean, "Seoul: clear, 18.5 °C.", Some(&weather), false),
+            "도시: 서울, 기온(°C): 18.5, 날씨: clear"
+        );
+        assert_eq!(
+            answer(Language::Korean, "서울은 맑음", Some(&weather), false),
+            "서울은 맑음"
         );
     }
 
     #[test]
     fn lists_and_nesting() {
         let value =
-            json!({"orders": [{"id": 1, "tags": ["a", "b"]}, {"id": 2, "tags": []}], "total": 2, "page": {"size": 1}});
+            json!({"orders": [{"id": 1, "tags": ["a", "b"]}, {"id": 2, "tags": []}], "page": {"size": 1}, "total": 2});
         assert_eq!(
             answer(Language::English, "", Some(&value), false),
             "page (size: 1), total: 2\norders:\n- id: 1, tags: a, b\n- id: 2, tags: none"
@@ -200,6 +221,6 @@ mod tests {
         let said = answer(Language::English, &"서".repeat(10_000), None, false);
         assert!(said.chars().count() <= MAX_ANSWER && said.ends_with("more characters)"));
         let deep = (0..100).fold(json!(1), |inner, _| json!({ "a": inner }));
-        assert!(answer(Language::English, "", Some(&deep), false).starts_with("a (a (a: {") || !deep.is_null());
+        assert!(answer(Language::English, "", Some(&deep), false).starts_with("a (a (a (a ({\"a\":"));
     }
 }

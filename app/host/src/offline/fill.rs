@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::Language;
 use super::lexicon::{keys, read_letters, zone};
-use super::question::{Question, Role, Sure};
+use super::names::{Name, Sure};
+use super::numbers::Role;
+use super::question::Question;
 use super::rank::Document;
 use super::schema::{Kind, Param};
-use super::shape::{Shape, Sort, counts, shape, sort, tells_which};
-use super::words::{Form, is_hangul, is_particle, without_particles};
-use super::{Language, shape};
+use super::shape::{self, Shape, Sort, counts, shape, sort, tells_which};
+use super::words::{Form, is_hangul, is_particle};
 
 /// What a question gives for one tool.
 #[derive(Debug, Default)]
@@ -41,8 +43,8 @@ pub(super) fn fill(question: &Question<'_>, document: &Document<'_>) -> Filled {
     filling.choices();
     filling.switches();
     filling.numbers();
-    filling.quoted();
     filling.codes();
+    filling.quoted();
     filling.names();
     filling.free_text();
     filling.finish()
@@ -199,7 +201,7 @@ impl<'f> Filling<'f> {
         self.each_number(|_, _, role, param| match role {
             Role::Which => tells_which(param),
             Role::HowMany => counts(param),
-            Role::Plain => false,
+            Role::Measure | Role::Plain => false,
         });
         // The rest in order, for what is required.
         self.each_number(|_, _, role, param| param.required && agrees(role, param));
@@ -208,10 +210,10 @@ impl<'f> Filling<'f> {
     /// Gives each unused number to the first open parameter that `fits`.
     fn each_number(&mut self, fits: impl Fn(&Self, usize, Role, &Param<'_>) -> bool) {
         for number in &self.question.numbers {
-            if self.filled.used[number.word] {
+            let Some(value) = number.value.as_ref().filter(|_| !self.filled.used[number.word]) else {
                 continue;
-            }
-            let takes = |param: &Param<'_>| number_for(&param.kind, param, &number.value).is_some();
+            };
+            let takes = |param: &Param<'_>| number_for(&param.kind, param, value).is_some();
             let lists = (0..self.values.len()).filter(|&at| {
                 matches!(self.values[at], Some(Value::Array(_)))
                     && matches!(self.document.params[at].kind, Kind::List(_))
@@ -223,7 +225,7 @@ impl<'f> Filling<'f> {
             });
             if let Some(at) = chosen {
                 let param = &self.document.params[at];
-                if let Some(value) = number_for(&param.kind, param, &number.value) {
+                if let Some(value) = number_for(&param.kind, param, value) {
                     self.give(at, value, number.word);
                     self.filled.bonus += 0.5;
                 }
@@ -253,19 +255,25 @@ impl<'f> Filling<'f> {
     fn codes(&mut self) {
         for at in 0..self.question.words.len() {
             let word = self.question.words[at];
-            if word.form != Form::Code || self.filled.used[at] {
+            let telling =
+                word.form == Form::Code || (word.form == Form::Quoted && shape(word.text) != Shape::Identifier);
+            if !telling || self.filled.used[at] {
                 continue;
             }
             let shape = shape(word.text);
             let fits = |param: &Param<'_>| {
                 param.choices.is_empty() && takes_text(&param.kind) && shape::suits(shape, sort(param))
             };
-            let open = self.open().find(|(_, param)| fits(param)).map(|(at, _)| at);
+            // A pattern may stand for a path, but not while a parameter asks for patterns.
+            let mut open: Vec<(usize, &Param<'_>)> = self.open().filter(|(_, param)| fits(param)).collect();
+            open.sort_by_key(|(_, param)| !shape::is_own(shape, sort(param)));
+            let open = open.first().map(|(at, _)| *at);
             let list = (0..self.values.len())
                 .find(|&at| matches!(self.values[at], Some(Value::Array(_))) && fits(&self.document.params[at]));
             let loose = || {
                 let loose = |param: &Param<'_>| {
-                    let name = sort(param) == Sort::Name && shape == Shape::Identifier;
+                    let other = !shape::is_place(param) && !shape::is_person(param);
+                    let name = sort(param) == Sort::Name && (other || shape == Shape::Identifier);
                     param.required && param.choices.is_empty() && takes_text(&param.kind) && name
                 };
                 self.open().find(|(_, param)| loose(param)).map(|(at, _)| at)
@@ -293,15 +301,14 @@ impl<'f> Filling<'f> {
                 };
                 // A word of the tool's own is no name: `issue` in `close the issue`.
                 let own = |at: usize| {
-                    self.question.senses[at]
-                        .keys
-                        .iter()
-                        .any(|key| self.document.name.contains(key))
+                    let mut keys = self.question.senses[at].keys.iter();
+                    // In `서울날씨` the name and the tool's word are one, so concepts do not count.
+                    keys.any(|key| !key.starts_with('@') && self.document.name.contains(key))
                 };
                 if (name.from..name.to).any(own) {
                     return None;
                 }
-                (param.required || self.is_meant(name.from, name.to, name.owner, param)).then_some((at, value))
+                (param.required || self.is_meant(name, param)).then_some((at, value))
             });
             if let Some((param, value)) = chosen {
                 let list = matches!(self.document.params[param].kind, Kind::List(_));
@@ -316,14 +323,19 @@ impl<'f> Filling<'f> {
     }
 
     /// Whether a name clearly belongs to a parameter that may be left out.
-    fn is_meant(&self, from: usize, to: usize, owner: bool, param: &Param<'_>) -> bool {
+    fn is_meant(&self, name: &Name, param: &Param<'_>) -> bool {
+        let (from, to) = (name.from, name.to);
         let own: BTreeSet<String> = keys(param.name).into_iter().flatten().collect();
         let says = |at: usize| {
             let word = self.question.senses.get(at);
             word.is_some_and(|sense| sense.keys.iter().any(|key| own.contains(key)))
         };
         let beside = from.checked_sub(1).is_some_and(says) || says(to) || (from..to).any(says);
-        beside || (owner && shape::is_person(param)) || (shape::is_place(param) && self.follows_in(from))
+        // `김민지 주문`: whose, directly before what the tool is about.
+        let possessor = self.question.language == Language::Korean && to < self.question.words.len() && self.is_own(to);
+        beside
+            || ((name.owner || possessor) && shape::is_person(param))
+            || (shape::is_place(param) && self.follows_in(from))
     }
 
     fn follows_in(&self, from: usize) -> bool {
@@ -355,7 +367,13 @@ impl<'f> Filling<'f> {
             &self.question.text[self.question.words[span.start].start..self.question.words[span.end - 1].end];
         if self.question.words[span.end - 1].form == Form::Hangul {
             let word = self.question.words[span.end - 1].text;
-            let bare = without_particles(word).take(2).last().unwrap_or(word);
+            // Only what marks a text as said: `안녕하세요` ends in a syllable that elsewhere is a particle.
+            let marks = ["이라고", "라고", "을", "를"];
+            let bare = marks
+                .iter()
+                .find_map(|mark| word.strip_suffix(mark))
+                .filter(|bare| !bare.is_empty())
+                .unwrap_or(word);
             text = &text[..text.len() - (word.len() - bare.len())];
         }
         self.set(at, Value::from(text), span, 0.5);
@@ -374,7 +392,15 @@ impl<'f> Filling<'f> {
     fn behind_the_verb(&self) -> Option<std::ops::Range<usize>> {
         let words = &self.question.words;
         let verb = (0..words.len()).find(|&at| self.is_own(at))?;
-        let from = (verb + 1..words.len()).find(|&at| !self.is_spent(at))?;
+        // `search files for x`, `echo that x`: what leads to the text is no part of it.
+        let leads = |at: usize| {
+            let lower = words[at].text.to_lowercase();
+            matches!(
+                lower.as_str(),
+                "for" | "the" | "a" | "an" | "about" | "that" | "me" | "of" | "with" | "to"
+            )
+        };
+        let from = (verb + 1..words.len()).find(|&at| !(self.filled.used[at] || self.is_own(at) || leads(at)))?;
         // Another argument ends the text, with the small word that led to it.
         let mut to = (from..words.len())
             .find(|&at| self.filled.used[at])
@@ -437,6 +463,7 @@ fn agrees(role: Role, param: &Param<'_>) -> bool {
     match role {
         Role::Which => !counts(param),
         Role::HowMany => !tells_which(param),
+        Role::Measure => !tells_which(param) && !counts(param),
         Role::Plain => true,
     }
 }

@@ -52,7 +52,8 @@ const CONCEPTS: &[Concept] = {
     concept("@list", Show, &["list", "show", "display", "enumerate"], &["목록", "리스트", "보여", "나열", "보고싶"]),
     concept("@get", Show, &["get", "show", "fetch", "view", "retrieve", "lookup", "describe", "details", "detail"],
         &["조회", "보여", "가져", "상세", "정보"]),
-    concept("@current", Show, &["current", "currently", "now", "today", "latest"], &["지금", "현재", "오늘", "최신", "요즘"]),
+    concept("@current", Show, &["current", "currently", "now", "today", "latest", "recent", "last", "newest"], &["지금", "현재", "오늘", "최신", "요즘", "최근"]),
+    concept("@content", Thing, &["content", "contents"], &["내용"]),
     concept("@count", Read, &["count", "counts", "tally"], &["건수", "개수", "갯수", "몇개", "몇건", "몇명", "얼마나", "세어", "집계"]),
     concept("@search", Read, &["search", "find", "query", "grep", "locate"], &["검색", "찾아", "찾기", "찾는", "찾을"]),
     concept("@read", Read, &["read", "open", "load"], &["읽어", "읽기", "열어", "불러"]),
@@ -82,14 +83,17 @@ const CONCEPTS: &[Concept] = {
     concept("@shipped", State, &["shipped", "shipping", "shipment", "dispatched"], &["배송", "발송", "출고"]),
     concept("@delivered", State, &["delivered", "delivery"], &["배달", "배송완료", "도착"]),
     concept("@refunded", State, &["refunded", "refund"], &["환불"]),
+    concept("@new", State, &["new"], &["신규", "새로운", "새 주문"]),
+    concept("@include", Read, &["include", "including", "included"], &["포함"]),
     concept("@open", State, &["open", "opened"], &["열린", "미해결"]),
     concept("@closed", State, &["closed", "resolved"], &["닫힌", "해결된"]),
     concept("@completed", State, &["completed", "complete", "done", "finished"], &["완료", "끝난"]),
     concept("@failed", State, &["failed", "failure"], &["실패"]),
     concept("@active", State, &["active", "enabled"], &["활성"]),
     concept("@dryrun", State, &["preview", "dryrun", "simulate", "rehearsal"], &["미리보기", "시험삼아", "모의", "예행"]),
-    concept("@weather", Thing, &["weather", "forecast", "temperature", "climate", "rain", "raining", "humidity", "sunny"],
-        &["날씨", "기온", "온도", "기상", "일기예보", "예보", "습도", "몇도", "강수", "비가", "추워", "더워", "춥", "덥"]),
+    concept("@weather", Thing, &["weather", "forecast", "temperature", "climate", "rain", "raining", "humidity", "sunny", "cold", "hot",
+        "warm", "snow", "snowing", "windy", "cloudy"],
+        &["날씨", "기온", "온도", "기상", "일기예보", "예보", "습도", "몇도", "강수", "비", "눈", "바람", "추워", "추운", "더워", "더운", "맑아", "흐려", "따뜻", "쌀쌀"]),
     concept("@order", Thing, &["order", "orders", "purchase"], &["주문", "오더"]),
     concept("@customer", Thing, &["customer", "client", "buyer"], &["고객", "손님", "구매자", "주문자"]),
     concept("@city", Thing, &["city", "town"], &["도시"]),
@@ -98,6 +102,11 @@ const CONCEPTS: &[Concept] = {
     concept("@time", Thing, &["time", "clock", "hour"], &["시간", "시각", "몇시"]),
     concept("@timezone", Thing, &["timezone"], &["시간대", "표준시"]),
     concept("@date", Thing, &["date", "day", "calendar"], &["날짜", "며칠", "요일", "일자"]),
+    concept("@when", Thing, &["tomorrow", "yesterday", "week", "weekend", "month", "year", "morning", "evening", "tonight", "monday",
+        "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"],
+        &["내일", "모레", "어제", "그제", "지난주", "이번주", "다음주", "지난달", "이번달", "다음달", "작년", "올해", "내년", "주말", "아침", "저녁", "밤",
+        "오전", "오후", "월", "일", "년", "지난", "이번", "다음", "월요일", "화요일", "수요일", "목요일", "금요일", "토요일", "일요일"]),
+    concept("@number", Thing, &[], &["번호"]),
     concept("@schedule", Thing, &["schedule", "event", "appointment", "meeting"], &["일정", "약속", "회의"]),
     concept("@file", Thing, &["file", "files", "document"], &["파일", "문서"]),
     concept("@directory", Thing, &["directory", "folder", "dir"], &["폴더", "디렉터리", "디렉토리"]),
@@ -137,7 +146,7 @@ const STOP_ENGLISH: &[&str] = &[
     "by", "with", "about", "into", "over", "under", "after", "before", "between", "and", "or", "but", "if", "then", "than",
     "so", "as", "up", "out", "off", "just", "also", "tell", "give", "want", "need", "know", "let", "lets", "let's", "hey",
     "hi", "hello", "ok", "thanks", "thank", "like", "look", "use", "using", "any", "some", "all", "one", "much", "many",
-    "more", "most", "very", "really", "near", "number", "no", "not", "i'd", "i'm", "it's", "what's", "there's", "like's",
+    "mr", "mrs", "ms", "dr", "more", "most", "very", "really", "near", "number", "no", "not", "i'd", "i'm", "it's", "what's", "there's", "like's",
     "outside", "right", "again", "via", "per", "each", "every", "only", "both", "how's", "where's", "who's",
 ];
 
@@ -150,7 +159,7 @@ const STOP_KOREAN: &[&str] = &[
     "그리고", "그런데", "또", "다", "모두", "전부", "전체", "총", "것", "거", "거야", "게", "수", "할", "되", "된", "될", "돼",
     "됩니까", "입니까", "입니다", "이에요", "예요", "궁금해", "궁금해요", "궁금한데", "말해", "말해줘", "번째", "쯤", "정도", "대해", "대한", "관한",
     "관해", "중", "중에", "중에서", "몇", "번", "호", "개", "건", "명", "곳", "줄", "도", "시", "분", "초", "님", "씨", "및", "안녕",
-    "하는", "하고", "한", "돼요", "되나요", "나와", "나와요", "보니", "봐줘", "봐", "주실래요", "계신가요", "너무", "정말", "진짜", "혹시", "바로",
+    "하는", "하고", "한", "돼요", "되나요", "나와", "나와요", "보니", "봐줘", "봐", "주실래요", "계신가요", "너무", "정말", "진짜", "혹시", "바로", "중인", "어떤지", "와", "올까", "오나", "와요", "오니",
 ];
 
 /// How a Hangul word ends that is a request or a question and no name.
@@ -181,14 +190,14 @@ const KOREAN_PREDICATES: &[&str] = &[
 
 /// What may follow a known word in the same Hangul word: the rest of a verb.
 const KOREAN_VERB_RESTS: &[char] = &[
-    '해', '하', '한', '할', '합', '했', '함', '된', '되', '됐', '될', '됨', '돼', '줘', '주', '시', '중', '건', '질',
-    '지', '기', '고', '서', '봐', '어', '료', '완', '야',
+    '와', '해', '하', '한', '할', '합', '했', '함', '된', '되', '됐', '될', '됨', '돼', '줘', '주', '시', '중', '건',
+    '질', '지', '기', '고', '서', '봐', '어', '료', '완', '야',
 ];
 
 /// Names whose last syllable only looks like a particle.
 #[rustfmt::skip]
 const PROTECTED: &[&str] = &[
-    "카이로", "나고야", "시드니", "오타와", "말라가", "올랜도", "톨레도", "인도", "제주도", "경기도", "강원도", "충청도", "충청북도", "충청남도", "전라도", "전라북도", "전라남도", "경상도",
+    "카이로", "삿포로", "빈", "나고야", "시드니", "오타와", "말라가", "올랜도", "톨레도", "인도", "제주도", "경기도", "강원도", "충청도", "충청북도", "충청남도", "전라도", "전라북도", "전라남도", "경상도",
     "경상북도", "경상남도", "독도", "여의도", "울릉도", "강화도", "거제도", "진도", "완도", "청도", "영종도", "홋카이도", "교토", "리가", "말레",
     "나이로비", "산토도밍고", "자메이카", "코스타리카", "아메리카", "아프리카", "스리랑카", "바르샤바", "과달라하라", "상트페테르부르크",
 ];
@@ -230,7 +239,9 @@ const ZONES: &[(&str, &[&str])] = &[
 /// Names of result fields, for answers in Korean.
 #[rustfmt::skip]
 const LABELS: &[(&str, &str)] = &[
-    ("city", "도시"), ("country", "나라"), ("location", "위치"), ("name", "이름"), ("title", "제목"), ("temperature", "기온"),
+    ("city", "도시"), ("city_ko", "도시"), ("wind_kmh", "풍속(km/h)"), ("include_test", "테스트 포함"), ("is_test", "테스트"),
+    ("unit_price", "단가"), ("cancel_reason", "취소 사유"), ("before", "이전 상태"), ("after", "지금 상태"), ("totals", "합계"), ("left_over", "남은 수"),
+    ("ids", "번호"), ("country", "나라"), ("location", "위치"), ("name", "이름"), ("title", "제목"), ("temperature", "기온"),
     ("temperature_c", "기온(°C)"), ("temperature_celsius", "기온(°C)"), ("feels_like_c", "체감 온도(°C)"), ("conditions", "날씨"), ("condition", "날씨"), ("humidity", "습도"),
     ("humidity_percent", "습도(%)"), ("wind", "바람"), ("wind_kph", "바람(km/h)"), ("wind_speed", "풍속"), ("wind_mps", "풍속(m/s)"), ("count", "건수"),
     ("total", "합계"), ("amount", "금액"), ("status", "상태"), ("id", "번호"), ("order_id", "주문 번호"), ("order", "주문"),
@@ -238,6 +249,13 @@ const LABELS: &[(&str, &str)] = &[
     ("created_at", "만든 때"), ("updated_at", "고친 때"), ("ordered_at", "주문한 때"), ("sum", "합"), ("result", "결과"), ("time", "시각"), ("date", "날짜"),
     ("datetime", "일시"), ("timezone", "시간대"), ("message", "메시지"), ("text", "글"), ("error", "오류"), ("source", "출처"), ("next_cursor", "다음 쪽"),
     ("deleted", "지운 수"), ("cancelled", "취소됨"), ("dry_run", "미리보기"), ("observed_at", "잰 때"), ("placed_on", "주문한 날"), ("placed_at", "주문한 때"), ("path", "경로"), ("size", "크기"),
+];
+
+/// Values that a state of things has, for answers in Korean.
+#[rustfmt::skip]
+const STATES: &[(&str, &str)] = &[
+    ("new", "신규"), ("pending", "대기"), ("paid", "결제됨"), ("shipped", "배송 중"), ("delivered", "배송 완료"), ("cancelled", "취소됨"),
+    ("canceled", "취소됨"), ("refunded", "환불됨"), ("completed", "완료"), ("failed", "실패"), ("open", "열림"), ("closed", "닫힘"),
 ];
 
 struct Tables {
@@ -289,7 +307,13 @@ pub(super) struct Sense<'w> {
 
 /// The class of a key; a word that the dictionary does not know is a thing.
 pub(super) fn class(key: &str) -> Class {
-    TABLES.by_key.get(key).map_or(Class::Thing, |concept| concept.class)
+    let tables = &*TABLES;
+    let word = || tables.stems.get(key).and_then(|concepts| concepts.first());
+    tables
+        .by_key
+        .get(key)
+        .or_else(word)
+        .map_or(Class::Thing, |concept| concept.class)
 }
 
 /// Reads a word that is not Hangul.
@@ -366,7 +390,7 @@ pub(super) fn read_hangul(word: &str) -> Sense<'_> {
         }
     }
     if let Some((keys, before)) = known_inside(word) {
-        let name = (before.chars().count() >= 2).then_some(before);
+        let name = (before.chars().count() >= 2 || PROTECTED.contains(&before)).then_some(before);
         return Sense {
             keys,
             name,
@@ -378,9 +402,14 @@ pub(super) fn read_hangul(word: &str) -> Sense<'_> {
         .last()
         .unwrap_or(word);
     let predicate = bare.chars().count() > 2 && KOREAN_PREDICATES.iter().any(|end| word.ends_with(end));
+    // `이서연님` is 이서연, spoken of politely.
+    let plain = bare
+        .strip_suffix(['님', '씨'])
+        .filter(|plain| plain.chars().count() >= 2)
+        .unwrap_or(bare);
     Sense {
         keys: vec![bare.to_owned()],
-        name: (!predicate).then_some(bare),
+        name: (!predicate).then_some(plain),
         stop: false,
     }
 }
@@ -440,6 +469,15 @@ pub(super) fn zone(place: &str) -> Option<&'static str> {
         .iter()
         .find(|(_, places)| places.contains(&place.as_str()))
         .map(|(zone, _)| *zone)
+}
+
+/// The Korean word for a state, where the field says that it is one.
+pub(super) fn state(field: &str, value: &str) -> Option<&'static str> {
+    let is_state = matches!(field, "status" | "state" | "before" | "after");
+    STATES
+        .iter()
+        .find(|(name, _)| is_state && *name == value)
+        .map(|(_, state)| *state)
 }
 
 /// The Korean name of a result field.

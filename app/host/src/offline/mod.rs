@@ -10,6 +10,8 @@
 mod answer;
 mod fill;
 mod lexicon;
+mod names;
+mod numbers;
 mod question;
 mod rank;
 mod reason;
@@ -17,6 +19,7 @@ mod schema;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod wants;
 mod words;
 
 use serde_json::{Map, Value};
@@ -25,8 +28,11 @@ pub use answer::{MAX_ANSWER, answer};
 
 use fill::{Filled, fill};
 use lexicon::{Class, class};
+use numbers::Role;
 use question::Question;
-use rank::{Index, Match};
+use rank::{Fit, Index, Match};
+use schema::Param;
+use shape::{Shape, shape, tells_which};
 use words::{Form, compose, is_hangul};
 
 /// How many bytes of a question are read; the rest is left aside, and said to be.
@@ -36,7 +42,7 @@ pub const MAX_QUESTION: usize = 4096;
 pub const MAX_TOOLS: usize = 2000;
 
 /// How many of the best tools are tried with the question's arguments.
-const MAX_TRIED: usize = 8;
+const MAX_TRIED: usize = 24;
 
 /// How many tools that come near are named.
 const MAX_NEAR: usize = 3;
@@ -153,7 +159,8 @@ pub fn pick(question: &str, tools: &[ToolCard<'_>]) -> Result<Pick, NoPick> {
     let destroys = |found: &&Match| &index.documents[found.tool].destroys;
     let allowed = |found: &&Match| {
         let sorts = destroys(found);
-        sorts.is_empty() || sorts.iter().any(|sort| question.wants.contains(sort))
+        let asked = sorts.is_empty() || sorts.iter().any(|sort| question.wants.contains(sort));
+        asked && !index.documents[found.tool].changes_unasked(&question)
     };
     let does = |found: &&Match| {
         let mut wants = question.wants.iter();
@@ -168,7 +175,7 @@ pub fn pick(question: &str, tools: &[ToolCard<'_>]) -> Result<Pick, NoPick> {
 
     let candidates = ranked
         .iter()
-        .filter(|found| found.enough)
+        .filter(|found| found.fit != Fit::None)
         .filter(allowed)
         .filter(does)
         .take(MAX_TRIED);
@@ -177,6 +184,7 @@ pub fn pick(question: &str, tools: &[ToolCard<'_>]) -> Result<Pick, NoPick> {
             filled: fill(&question, &index.documents[found.tool]),
             found: found.clone(),
         })
+        .filter(|tried| tried.found.fit == Fit::Clear || tried.speaks_by_arguments(&question))
         .collect();
     tried.sort_by(|a, b| {
         b.score()
@@ -192,10 +200,25 @@ pub fn pick(question: &str, tools: &[ToolCard<'_>]) -> Result<Pick, NoPick> {
         });
     };
     // A tool that lacks an argument gives way to one that lacks none, unless that one fits much worse.
-    let complete = tried.iter().find(|tried| tried.is_complete());
+    let unplaced = |tried: &Candidate| tried.unplaced(&question, &index.documents[tried.found.tool]);
+    let fits = |tried: &&Candidate| tried.is_complete() && unplaced(tried).is_none();
+    let complete = tried.iter().find(fits);
     let Some(chosen) = complete.filter(|complete| complete.score() >= 0.75 * best.score()) else {
+        // A question that says which one is meant needs the tool that can be told.
+        let asks_which = |tried: &&Candidate| {
+            let mut missing = tried.filled.missing.iter();
+            missing.any(|&at| tells_which(&index.documents[tried.found.tool].params[at]))
+        };
+        let which = tried
+            .iter()
+            .find(asks_which)
+            .filter(|_| best.which_one(&question).is_some());
+        let best = which.unwrap_or(best);
         let name = tools[best.found.tool].name;
-        let why = reason::unfinished(&question, name, &index.documents[best.found.tool], &best.filled);
+        let why = match unplaced(best) {
+            Some(number) if best.is_complete() => reason::unplaced(language, name, number),
+            _ => reason::unfinished(&question, name, &index.documents[best.found.tool], &best.filled),
+        };
         return Err(NoPick { why, near });
     };
     if let Some(&word) = question.negations.iter().find(|&&word| !chosen.filled.used[word]) {
@@ -205,6 +228,12 @@ pub fn pick(question: &str, tools: &[ToolCard<'_>]) -> Result<Pick, NoPick> {
         });
     }
     let name = tools[chosen.found.tool].name;
+    if let Some((word, param)) = unknown_state(&question, &index.documents[chosen.found.tool], chosen) {
+        return Err(NoPick {
+            why: reason::unknown_state(language, name, word, param),
+            near,
+        });
+    }
     let ignored = ignored(&question, chosen);
     Ok(Pick {
         tool: chosen.found.tool,
@@ -223,13 +252,67 @@ struct Candidate {
 
 impl Candidate {
     fn score(&self) -> f64 {
-        let used: f64 = self.found.score + self.filled.bonus;
-        used.max(0.01)
+        let missing = u32::try_from(self.filled.missing.len()).unwrap_or(u32::MAX);
+        let score: f64 = self.found.score + self.filled.bonus - 0.75 * f64::from(missing);
+        score.max(0.01)
+    }
+
+    /// A word that narrows the question down and that the tool has no place for: which one is meant, or when. To pass
+    /// over it would answer another question. A tool that takes something away must be told every number.
+    fn unplaced<'q>(&self, question: &Question<'q>, document: &rank::Document<'_>) -> Option<&'q str> {
+        let open = |at: usize| !self.filled.used[at] && !self.found.words[at];
+        let mut numbers = question
+            .numbers
+            .iter()
+            .filter(|_| !document.destroys.is_empty())
+            .map(|number| number.word);
+        let says_when = |at: usize| {
+            let word = &question.words[at];
+            let date = word.form == Form::Code && shape(word.text) == Shape::Date;
+            date || question.senses[at].keys.iter().any(|key| key == "@when")
+        };
+        let unplaced = self
+            .which_one(question)
+            .or_else(|| numbers.find(|&at| !self.filled.used[at]));
+        let unplaced = unplaced.or_else(|| (0..question.words.len()).find(|&at| open(at) && says_when(at)));
+        unplaced.map(|at| question.words[at].text)
+    }
+
+    /// The word with a number that says which one is meant and that became no argument.
+    fn which_one(&self, question: &Question<'_>) -> Option<usize> {
+        let mut numbers = question.numbers.iter().filter(|number| number.role == Role::Which);
+        numbers
+            .find(|number| !self.filled.used[number.word])
+            .map(|number| number.word)
+    }
+
+    /// Whether it got all it needs, something of it in a form that stands for itself: a path, an address, a quotation.
+    fn speaks_by_arguments(&self, question: &Question<'_>) -> bool {
+        let mut used = question.words.iter().zip(&self.filled.used).filter(|(_, used)| **used);
+        self.is_complete() && used.any(|(word, _)| matches!(word.form, Form::Code | Form::Quoted))
     }
 
     fn is_complete(&self) -> bool {
         self.filled.missing.is_empty() && self.filled.conflict.is_none()
     }
+}
+
+/// A state that the question names and that is not among those the tool can be told: the answer would be to a wider
+/// question than was asked.
+fn unknown_state<'q, 's>(
+    question: &Question<'q>,
+    document: &'s rank::Document<'_>,
+    chosen: &Candidate,
+) -> Option<(&'q str, &'s Param<'s>)> {
+    let is_state = |key: &String| class(key) == Class::State && key.starts_with('@');
+    let of_states = |param: &&Param<'_>| {
+        let mut choices = param.choices.iter().filter_map(|choice| choice.as_str());
+        choices.any(|choice| lexicon::keys(choice).iter().flatten().any(is_state))
+    };
+    let param = document.params.iter().find(of_states)?;
+    let unmet = |at: &usize| !chosen.filled.used[*at] && question.senses[*at].keys.iter().any(is_state);
+    let word = (0..question.words.len()).find(unmet)?;
+    Some((question.words[word].text, param))
 }
 
 /// Words with a meaning that neither chose the tool nor became an argument.

@@ -30,6 +30,8 @@ pub(super) struct Document<'t> {
     pub(super) name: BTreeSet<String>,
     title: BTreeSet<String>,
     description: BTreeSet<String>,
+    /// The words of the name one by one, each with all its keys.
+    name_words: Vec<Vec<String>>,
     /// What it takes away, if anything.
     pub(super) destroys: BTreeSet<&'static str>,
 }
@@ -48,11 +50,17 @@ pub(super) struct Match {
     pub(super) score: f64,
     /// Which words of the question the tool knows.
     pub(super) words: Vec<bool>,
-    /// Whether what it knows is enough to choose it.
-    pub(super) enough: bool,
+    /// How far that speaks for it.
+    pub(super) fit: Fit,
 }
 
 impl Document<'_> {
+    /// Whether its name says that it makes or changes something, and `question` asks for nothing of that sort.
+    pub(super) fn changes_unasked(&self, question: &Question<'_>) -> bool {
+        let mut changes = self.name.iter().filter(|key| class(key) == Class::Change).peekable();
+        changes.peek().is_some() && !changes.any(|key| question.says(key))
+    }
+
     /// Whether the tool does what is wanted, by its own words.
     pub(super) fn does(&self, want: &str) -> bool {
         match class(want) {
@@ -112,12 +120,16 @@ impl<'t> Index<'t> {
                 }
             }
         }
-        let enough = enough(document, question);
+        // Things are listed rather than counted unless counting is asked for.
+        if document.name.contains("@count") && !question.says("@count") {
+            score *= 0.5;
+        }
+        let fit = fit(document, question);
         Match {
             tool,
             score,
             words,
-            enough,
+            fit,
         }
     }
 
@@ -136,31 +148,48 @@ fn count(number: usize) -> f64 {
     f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// Whether the question speaks of what the tool is for, and not only of showing or counting something.
-fn enough(document: &Document<'_>, question: &Question<'_>) -> bool {
+/// How far the words of a question speak for a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// It speaks of what the tool is for.
+    Clear,
+    /// It only names what the tool does with it: `read` for `read_file`. Its arguments must speak for the rest.
+    ByArguments,
+    /// Neither.
+    None,
+}
+
+fn fit(document: &Document<'_>, question: &Question<'_>) -> Fit {
     let said = |keys: &BTreeSet<String>, wanted: fn(Class) -> bool| {
-        keys.iter()
-            .filter(|key| wanted(class(key)) && question.says(key))
-            .count()
+        let said = |key: &&String| wanted(class(key)) && question.says(key);
+        keys.iter().filter(said).count()
     };
     let thing = |class: Class| matches!(class, Class::Thing | Class::State);
-    let any_thing = |keys: &BTreeSet<String>| keys.iter().any(|key| thing(class(key)));
-    let not_show = |class: Class| class != Class::Show;
+    let any_thing = document.name.iter().any(|key| thing(class(key)));
+    if !document.destroys.is_empty() {
+        // Nothing is taken away that is not named in full: an order is not a test order.
+        let whole = document
+            .name_words
+            .iter()
+            .all(|keys| keys.iter().any(|key| !thing(class(key)) || question.says(key)));
+        return if whole { Fit::Clear } else { Fit::None };
+    }
     if said(&document.name, thing) > 0 || said(&document.title, thing) > 0 {
-        return true;
+        return Fit::Clear;
     }
     // `add`, `echo`: the name is nothing but an action.
-    if !any_thing(&document.name) && said(&document.name, not_show) > 0 {
-        return true;
+    if !any_thing && said(&document.name, |class| class != Class::Show) > 0 {
+        return Fit::Clear;
     }
-    let described = said(&document.description, not_show);
-    let known = question
-        .senses
-        .iter()
-        .filter(|sense| !sense.stop && sense.keys.iter().any(|key| not_show(class(key))));
-    let spoken =
-        known.filter(|sense| sense.name.is_none() || !question.names.iter().any(|n| sense.name == Some(&n.text)));
-    said(&document.description, thing) > 0 && (described >= 2 || spoken.count() <= 1)
+    // A description speaks of much that the tool is not for: it takes two words, or one and a name that says nothing.
+    let described = said(&document.description, thing);
+    if described >= 2 || (described == 1 && !any_thing) {
+        Fit::Clear
+    } else if said(&document.name, |_| true) > 0 {
+        Fit::ByArguments
+    } else {
+        Fit::None
+    }
 }
 
 /// First words that several tools share: most likely their server's name, which says nothing of what each is for.
@@ -215,6 +244,8 @@ fn document<'t>(tool: &ToolCard<'t>, prefixes: &BTreeSet<String>) -> Document<'t
             add(choice, PARAMETER);
         }
     }
+    let mut name_words = keys(own_name(tool.name));
+    name_words.retain(|keys| keys.iter().any(|key| name.contains(key)));
     let destroys = destroys(&name, &title, tool.description.unwrap_or_default());
     Document {
         params,
@@ -223,6 +254,7 @@ fn document<'t>(tool: &ToolCard<'t>, prefixes: &BTreeSet<String>) -> Document<'t
         name,
         title,
         description,
+        name_words,
         destroys,
     }
 }

@@ -3,6 +3,7 @@
 use super::fill::{Filled, example, shown};
 use super::question::Question;
 use super::rank::Document;
+use super::schema::Param;
 use super::{Candidate, Language};
 
 /// How many words of a reason are listed.
@@ -42,6 +43,33 @@ pub(super) fn denied(language: Language, word: &str) -> String {
         Language::English => {
             format!("The offline picker does not understand what `{word}` denies. Ask without it.")
         }
+    }
+}
+
+/// The question narrows down what it means, and the tool that fits cannot be told.
+pub(super) fn unplaced(language: Language, name: &str, word: &str) -> String {
+    match language {
+        Language::Korean => {
+            format!("가장 가까운 도구 {name}에는 질문의 ‘{word}’에 맞는 인자가 없습니다. 그 말 없이 물어보세요.")
+        }
+        Language::English => {
+            format!("{name} comes nearest, and has no argument for `{word}` in the question. Ask without it.")
+        }
+    }
+}
+
+/// The question names a state that the tool does not know.
+pub(super) fn unknown_state(language: Language, name: &str, word: &str, param: &Param<'_>) -> String {
+    let choices: Vec<String> = param
+        .choices
+        .iter()
+        .take(MAX_LISTED)
+        .map(|choice| shown(choice))
+        .collect();
+    let (choices, param) = (choices.join(", "), param.name);
+    match language {
+        Language::Korean => format!("{name}의 `{param}`에는 ‘{word}’에 맞는 값이 없습니다. 줄 수 있는 값: {choices}"),
+        Language::English => format!("`{param}` of {name} has no value for `{word}`. It takes: {choices}"),
     }
 }
 

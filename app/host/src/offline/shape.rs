@@ -203,6 +203,13 @@ pub(super) fn suits(shape: Shape, sort: Sort) -> bool {
     }
 }
 
+/// Whether this shape is the very one that a sort asks for.
+pub(super) fn is_own(shape: Shape, sort: Sort) -> bool {
+    suits(shape, sort)
+        && !(sort == Sort::Path && shape != Shape::Path)
+        && !(sort == Sort::Identifier && shape != Shape::Identifier)
+}
+
 /// A value of this sort, to show how one is given.
 pub(super) fn example(sort: Sort, param: &Param<'_>, korean: bool) -> String {
     let (in_korean, in_english) = match sort {

@@ -37,58 +37,77 @@ fn object(properties: Value, required: &[&str]) -> Value {
 }
 
 fn shipped() -> Vec<Tool> {
-    let status = json!({ "anyOf": [{ "$ref": "#/$defs/Status" }, { "type": "null" }], "description": "Only orders in this state." });
+    let status = |description: &str| {
+        json!({
+            "description": description,
+            "anyOf": [{ "$ref": "#/$defs/Status" }, { "type": "null" }],
+        })
+    };
     let with_status = |mut schema: Value| {
-        schema["$defs"] =
-            json!({ "Status": { "type": "string", "enum": ["pending", "paid", "shipped", "delivered", "cancelled"] } });
+        let values = ["new", "paid", "shipped", "delivered", "cancelled"];
+        schema["$defs"] = json!({ "Status": { "type": "string", "enum": values } });
         schema
     };
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    let flag = |description: &str| json!({ "type": "boolean", "description": description });
+    let number = |description: &str| json!({ "type": "integer", "description": description, "minimum": 1 });
+    let customer = "Only orders of this customer: the full name, or a part of it that fits one customer only.";
     vec![
         tool(
             "get_weather",
-            "Current weather for a city: temperature, conditions, humidity and wind.",
+            "Current weather for a city.",
             object(
-                json!({ "city": { "type": "string", "description": "City name, in Korean or English." } }),
+                json!({ "city": text("Name of the city in English or Korean, for example \"Seoul\", \"서울\" or \"New York\".") }),
                 &["city"],
             ),
         ),
         tool(
             "count_orders",
-            "Counts orders, all of them or those in one state or of one customer.",
+            "Count orders.",
             with_status(object(
-                json!({ "status": status, "customer": { "type": ["string", "null"], "description": "Only this customer's orders." } }),
+                json!({
+                    "status": status("Count only orders that stand here. All when left out."),
+                    "customer": text(customer),
+                    "include_test": flag("Whether test orders are counted as well."),
+                }),
                 &[],
             )),
         ),
         tool(
             "list_orders",
-            "Lists orders, newest first, a page at a time.",
+            "List orders, the newest first, a page at a time.",
             with_status(object(
-                json!({ "status": status, "limit": { "type": "integer", "description": "How many at most." } }),
+                json!({
+                    "status": status("List only orders that stand here. All when left out."),
+                    "customer": text(customer),
+                    "include_test": flag("Whether test orders are listed as well."),
+                    "limit": number("Orders per page, 1 to 100. 20 when left out."),
+                    "cursor": text("Where to go on: the `next_cursor` of the page before, with the same filter."),
+                }),
                 &[],
             )),
         ),
         tool(
             "get_order",
-            "One order with its items.",
-            object(
-                json!({ "id": { "type": "integer", "description": "The order's number." } }),
-                &["id"],
-            ),
+            "Read one order.",
+            object(json!({ "id": number("Number of the order.") }), &["id"]),
         ),
         tool(
             "cancel_order",
-            "Cancels an order after asking the person to confirm.",
+            "Cancel one order that is new or paid.",
             object(
-                json!({ "id": { "type": "integer", "description": "The order's number." } }),
+                json!({ "id": number("Number of the order."), "reason": text("Why it is cancelled, kept with the order.") }),
                 &["id"],
             ),
         ),
         tool(
             "purge_test_orders",
-            "Deletes the orders that were made for tests.",
+            "Remove test orders for good.",
             object(
-                json!({ "dry_run": { "type": "boolean", "description": "Only say what would be deleted." } }),
+                json!({
+                    "dry_run": { "type": "boolean", "default": true, "description": "Whether to say only what would be removed." },
+                    "fingerprint": text("The `fingerprint` of the dry run whose orders are to be removed."),
+                }),
                 &[],
             ),
         ),
@@ -170,11 +189,11 @@ fn everything() -> Vec<Tool> {
     all
 }
 
-/// The pick for a question, as `name {arguments}`; the reason when there is none.
-fn ask(question: &str, tools: &[Tool]) -> Result<String, String> {
+/// The pick for a question, as name and arguments; the reason when there is none.
+fn ask(question: &str, tools: &[Tool]) -> Result<(String, Value), String> {
     let cards = cards(tools);
     match pick(question, &cards) {
-        Ok(found) => Ok(format!("{} {}", cards[found.tool].name, Value::Object(found.arguments))),
+        Ok(found) => Ok((cards[found.tool].name.to_owned(), Value::Object(found.arguments))),
         Err(none) => Err(none.why),
     }
 }
@@ -182,7 +201,11 @@ fn ask(question: &str, tools: &[Tool]) -> Result<String, String> {
 #[track_caller]
 fn picks(tools: &[Tool], cases: &[(&str, &str, Value)]) {
     for (question, name, arguments) in cases {
-        assert_eq!(ask(question, tools), Ok(format!("{name} {arguments}")), "{question}");
+        assert_eq!(
+            ask(question, tools),
+            Ok(((*name).to_owned(), arguments.clone())),
+            "{question}"
+        );
     }
 }
 
@@ -256,6 +279,11 @@ fn the_shipped_tools() {
             "purge_test_orders",
             json!({"dry_run": true}),
         ),
+        (
+            "김민지의 주문은 몇 건이야?",
+            "count_orders",
+            json!({"customer": "김민지"}),
+        ),
         ("테스트 주문 지워줘", "purge_test_orders", json!({})),
     ];
     picks(&shipped(), &cases);
@@ -307,6 +335,12 @@ fn tools_that_nobody_here_wrote() {
             "read_multiple_files",
             json!({"paths": ["a.txt", "b.txt"]}),
         ),
+        ("read /etc/hosts", "read_text_file", json!({"path": "/etc/hosts"})),
+        (
+            "convert 12:30 from Asia/Seoul to Europe/London",
+            "convert_time",
+            json!({"source_timezone": "Asia/Seoul", "target_timezone": "Europe/London", "time": "12:30"}),
+        ),
         ("list the allowed directories", "list_allowed_directories", json!({})),
         (
             "show the commit log of /src/app, max_count=3",
@@ -351,7 +385,10 @@ fn what_is_missing_is_named_and_the_example_works() {
         ("echo", "message"),
         ("read a file", "path"),
     ] {
-        let why = ask(question, &tools).unwrap_err();
+        let why = match ask(question, &tools) {
+            Err(why) => why,
+            Ok(found) => panic!("{question}: {found:?}"),
+        };
         assert!(why.contains(&format!("`{param}`")), "{question}: {why}");
         let example = why
             .split("예: ")
@@ -375,7 +412,7 @@ fn nothing_is_taken_away_unasked() {
         "don't cancel order 3",
         "3번 주문 취소하지 마",
     ] {
-        if let Ok(found) = ask(question, &tools) {
+        if let Ok((found, _)) = ask(question, &tools) {
             assert!(
                 !found.starts_with("cancel_order") && !found.starts_with("purge"),
                 "{question}: {found}"
@@ -432,9 +469,35 @@ fn several_values_for_one_parameter_are_asked_for_one_at_a_time() {
 #[test]
 fn what_had_no_part_is_told() {
     let tools = shipped();
-    let found = pick("What's the weather in Busan tomorrow?", &cards(&tools)).unwrap();
-    assert_eq!(found.ignored, ["tomorrow"]);
-    assert!(found.why.contains("tomorrow"));
+    let found = pick("What's the weather in Busan, Korea?", &cards(&tools)).unwrap();
+    assert_eq!(found.arguments["city"], "Busan");
+    assert_eq!(found.ignored, ["Korea"]);
+    assert!(found.why.contains("Korea"));
+}
+
+#[test]
+fn a_narrower_question_is_not_answered_widely() {
+    let tools = shipped();
+    for (question, word) in [
+        ("What's the weather in Busan tomorrow?", "tomorrow"),
+        ("내일 부산 날씨 어때?", "내일"),
+        ("지난주 주문 몇 건이야?", "지난주"),
+        ("2월 1일 주문 보여줘", "월"),
+        ("How many orders since 2026-01-01?", "2026-01-01"),
+        ("미결제 주문 보여줘", "미결제"),
+        ("How many refunded orders are there?", "refunded"),
+        ("cancel orders 3 and 4", "4"),
+        ("3번, 4번 주문 취소해줘", "4"),
+    ] {
+        match ask(question, &tools) {
+            Err(why) => assert!(why.contains(word), "{question}: {why}"),
+            Ok(found) => panic!("{question}: {found:?}"),
+        }
+    }
+    // All orders are not the test orders.
+    for question in ["모든 주문 삭제해", "DROP TABLE orders", "delete the orders"] {
+        assert!(ask(question, &tools).is_err(), "{question}");
+    }
 }
 
 #[test]
@@ -601,7 +664,7 @@ fn listed_values_of_any_type_and_lists_of_them() {
             (
                 "find books in print with stars: 3",
                 "find_books",
-                json!({"format": "json", "sort": "title", "stars": 3}),
+                json!({"format": "json", "in_print": true, "sort": "title", "stars": 3}),
             ),
         ],
     );

@@ -152,7 +152,9 @@ fn chunk_length(text: &str) -> usize {
         if at > 0 && ends_chunk(text, at, c) {
             return at;
         }
-        if matches!(c, '=' | ':') && is_identifier(&text[..at]) && !text[at + 1..].starts_with("//") {
+        // One letter before a colon is a drive: `C:\\x`.
+        let names = is_identifier(&text[..at]) && (c == '=' || at > 1);
+        if matches!(c, '=' | ':') && names && !text[at + 1..].starts_with("//") {
             return at + 1;
         }
     }
@@ -161,9 +163,7 @@ fn chunk_length(text: &str) -> usize {
 
 fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
-    chars.next().is_some_and(char::is_alphabetic)
-        && chars.clone().next().is_some()
-        && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+    chars.next().is_some_and(char::is_alphabetic) && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
 }
 
 fn push_chunk<'q>(found: &mut Vec<Word<'q>>, text: &'q str, start: usize, end: usize, first: bool) {
@@ -223,13 +223,22 @@ fn looks_like_path(chunk: &str) -> bool {
 fn form(part: &str) -> Form {
     if part.starts_with(is_hangul) && part.chars().all(is_hangul) {
         Form::Hangul
-    } else if number(part).is_some() {
+    } else if looks_like_number(part) {
         Form::Number
     } else if part.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '’' | '-')) {
         Form::Letters
     } else {
         Form::Code
     }
+}
+
+/// Whether a word is written as a number, whatever its size. Leading zeros make it a code.
+fn looks_like_number(text: &str) -> bool {
+    let bare = text.trim_start_matches(['#', '-', '+']);
+    let digits = bare.bytes().filter(u8::is_ascii_digit).count();
+    let rest: String = bare.chars().filter(|&c| !c.is_ascii_digit() && c != ',').collect();
+    number(text).is_some()
+        || (rest.len() <= 1 && rest.trim_matches('.').is_empty() && digits > 0 && !bare.starts_with('0'))
 }
 
 /// The number that a word is, exactly; none that JSON cannot carry exactly as written.

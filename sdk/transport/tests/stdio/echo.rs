@@ -1,16 +1,16 @@
-//! A peer that sends every message back. With `--stray` it also does what a server must not do:
-//! it prints, starts a program that prints and reads, and asks for the streams a second time.
+//! A server that sends every message back, and closes its side when told to. When it goes astray it also does what a server must not
+//! do: it prints, starts a program that prints and reads, and asks for the streams a second time.
 
 use std::error::Error;
 use std::future::poll_fn;
 use std::io::Write;
 
-use trunkline_transport::{Received, Stdio, Transport, TransportErrorKind, stdio};
+use trunkline_transport::{Received, Stdio, Transport, TransportError, TransportErrorKind, stdio};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) async fn run(astray: bool) -> Result<(), Box<dyn Error>> {
     let mut peer = stdio()?;
-    if std::env::args().any(|arg| arg == "--stray") {
+    if astray {
         go_astray()?;
     }
     let served = echo(&mut peer).await;
@@ -25,9 +25,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-async fn echo(peer: &mut Stdio) -> Result<(), trunkline_transport::TransportError> {
+async fn echo(peer: &mut Stdio) -> Result<(), TransportError> {
     loop {
         match poll_fn(|cx| peer.poll_receive(cx)).await? {
+            Received::Message(message) if message == b"\"close\""[..] => poll_fn(|cx| peer.poll_close(cx)).await?,
             Received::Message(message) => peer.send(message.to_vec()),
             Received::TooLong { limit, .. } => peer.send(format!("[\"more than {limit} bytes\"]").into_bytes()),
             _ => return Ok(()),

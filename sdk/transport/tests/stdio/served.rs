@@ -1,31 +1,42 @@
-//! A server on its own stdin and stdout, seen from the process that started it: `examples/echo.rs`.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+//! The tests.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{OFlags, fcntl_getfl};
 
+use crate::ECHO;
+
+macro_rules! tests {
+    ($($name:ident,)*) => { &[$((stringify!($name), $name),)*] };
+}
+
+/// All of them, by name.
+pub(crate) const TESTS: &[(&str, fn())] = tests![
+    over_pipes_until_stdin_ends,
+    a_message_larger_than_every_pipe,
+    an_empty_stdin_is_an_end_at_once,
+    from_file_to_file,
+    a_full_device_is_a_fault_and_not_a_silence,
+    over_one_socket_for_both_directions,
+    the_streams_are_left_as_they_were_found,
+    a_peer_that_has_gone_is_an_error_and_not_a_signal,
+    stray_prints_and_children_do_not_reach_the_peer,
+    stray_prints_go_nowhere_when_stderr_is_the_same_pipe,
+    a_foreign_framing_ends_the_server,
+    the_end_of_the_output_is_seen_while_the_process_lives,
+];
+
 /// Time within which something known must happen.
 const SOON: Duration = Duration::from_secs(10);
 
 fn echo() -> Command {
-    // Cargo puts examples beside the folder of the tests, and builds them before.
-    let mut path = PathBuf::from(std::env::current_exe().unwrap().parent().unwrap().parent().unwrap());
-    path.push("examples/echo");
-    assert!(
-        path.exists(),
-        "{} is missing: run `cargo build -p trunkline-transport --examples`",
-        path.display()
-    );
-    let mut command = Command::new(path);
-    command.stderr(Stdio::piped());
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.arg(ECHO).stderr(Stdio::piped());
     command
 }
 
@@ -44,24 +55,23 @@ fn wait(child: &mut Child) -> ExitStatus {
 }
 
 fn stderr(child: &mut Child) -> String {
-    let mut text = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
-    text
+    read_to_end(child.stderr.take().unwrap())
+}
+
+/// All that `stream` gives until its end, which must come soon.
+fn read_to_end(mut stream: impl Read + Send + 'static) -> String {
+    let (sender, text) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        sender.send(stream.read_to_string(&mut text).map(|_| text))
+    });
+    text.recv_timeout(SOON).expect("the stream ends").unwrap()
 }
 
 fn blocking(fd: impl AsFd) -> bool {
     !fcntl_getfl(fd).unwrap().contains(OFlags::NONBLOCK)
 }
 
-fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + SOON;
-    while !condition() {
-        assert!(Instant::now() < deadline, "{what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-#[test]
 fn over_pipes_until_stdin_ends() {
     let mut child = echo().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -75,14 +85,11 @@ fn over_pipes_until_stdin_ends() {
     }
     stdin.write_all(b"last").unwrap();
     drop(stdin);
-    let mut rest = String::new();
-    stdout.read_to_string(&mut rest).unwrap();
-    assert_eq!(rest, "last\n");
+    assert_eq!(read_to_end(stdout), "last\n");
     assert!(wait(&mut child).success());
     assert_eq!(stderr(&mut child), "");
 }
 
-#[test]
 fn a_message_larger_than_every_pipe() {
     let mut child = echo().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -105,7 +112,6 @@ fn a_message_larger_than_every_pipe() {
     assert_eq!(lines[1..], [&b"[\"more than 16777216 bytes\"]"[..], b"[1]", b""]);
 }
 
-#[test]
 fn an_empty_stdin_is_an_end_at_once() {
     let mut child = echo().stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let before = Instant::now();
@@ -113,7 +119,6 @@ fn an_empty_stdin_is_an_end_at_once() {
     assert!(before.elapsed() < Duration::from_secs(2));
 }
 
-#[test]
 fn from_file_to_file() {
     let mut input = tempfile::tempfile().unwrap();
     let output = tempfile::tempfile().unwrap();
@@ -129,7 +134,6 @@ fn from_file_to_file() {
     assert_eq!(text, format!("[1]\n{long}\n[2]\n"));
 }
 
-#[test]
 fn a_full_device_is_a_fault_and_not_a_silence() {
     let Ok(full) = File::options().write(true).open("/dev/full") else {
         return;
@@ -142,7 +146,6 @@ fn a_full_device_is_a_fault_and_not_a_silence() {
 }
 
 /// As programs written for Node.js start their servers.
-#[test]
 fn over_one_socket_for_both_directions() {
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     let held = theirs.try_clone().unwrap();
@@ -159,7 +162,6 @@ fn over_one_socket_for_both_directions() {
     assert!(blocking(&held), "others find it as it was");
 }
 
-#[test]
 fn the_streams_are_left_as_they_were_found() {
     let (input, mut to_input) = std::io::pipe().unwrap();
     let (mut from_output, output) = std::io::pipe().unwrap();
@@ -174,7 +176,6 @@ fn the_streams_are_left_as_they_were_found() {
     assert!(blocking(&input_held) && blocking(&output_held));
 }
 
-#[test]
 fn a_peer_that_has_gone_is_an_error_and_not_a_signal() {
     let mut child = echo().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -186,7 +187,6 @@ fn a_peer_that_has_gone_is_an_error_and_not_a_signal() {
     assert!(stderr(&mut child).starts_with("peer gone: the peer no longer takes messages"));
 }
 
-#[test]
 fn stray_prints_and_children_do_not_reach_the_peer() {
     let mut child = echo()
         .arg("--stray")
@@ -195,8 +195,7 @@ fn stray_prints_and_children_do_not_reach_the_peer() {
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(b"[1]\n").unwrap();
-    let mut output = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
+    let output = read_to_end(child.stdout.take().unwrap());
     assert_eq!(output, "[1]\n", "its child `cat` took nothing and nothing was added");
     assert!(wait(&mut child).success());
     let text = stderr(&mut child);
@@ -208,9 +207,8 @@ fn stray_prints_and_children_do_not_reach_the_peer() {
     assert!(expected.iter().all(|part| text.contains(part)), "{text}");
 }
 
-#[test]
 fn stray_prints_go_nowhere_when_stderr_is_the_same_pipe() {
-    let (mut from_output, output) = std::io::pipe().unwrap();
+    let (from_output, output) = std::io::pipe().unwrap();
     let mut child = echo()
         .arg("--stray")
         .stdin(Stdio::piped())
@@ -219,31 +217,29 @@ fn stray_prints_go_nowhere_when_stderr_is_the_same_pipe() {
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(b"[1]\n").unwrap();
-    let mut text = String::new();
-    from_output.read_to_string(&mut text).unwrap();
+    let text = read_to_end(from_output);
     assert!(!text.contains("stray"), "{text}");
     assert!(text.ends_with("[1]\n"), "{text}");
     assert!(wait(&mut child).success());
 }
 
-#[test]
-fn the_end_of_the_output_is_seen_before_the_process_ends() {
-    // The test holds stdin open after a half that cannot be answered, so only the close can end the output.
+fn a_foreign_framing_ends_the_server() {
     let mut child = echo().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    // It does not wait for more, though stdin stays open.
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"Content-Length: 2\r\n\r\n{}").unwrap();
-    let mut output = Vec::new();
-    child.stdout.take().unwrap().read_to_end(&mut output).unwrap();
-    assert_eq!(output, b"");
     assert_eq!(wait(&mut child).code(), Some(1));
     let text = stderr(&mut child);
     assert!(text.contains("Content-Length: 2"), "{text}");
 }
 
-#[test]
-fn nothing_is_left_of_a_server_whose_host_was_killed() {
-    let (input, to_input) = std::io::pipe().unwrap();
-    let mut child = echo().stdin(input).stdout(Stdio::null()).spawn().unwrap();
-    drop(to_input);
-    wait_until("it ends with its stdin", || child.try_wait().unwrap().is_some());
+fn the_end_of_the_output_is_seen_while_the_process_lives() {
+    let mut child = echo().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"[1]\n\"close\"\n").unwrap();
+    let output = read_to_end(child.stdout.take().unwrap());
+    assert_eq!(output, "[1]\n");
+    assert!(child.try_wait().unwrap().is_none(), "its stdin is still open");
+    drop(stdin);
+    assert!(wait(&mut child).success());
 }

@@ -1,0 +1,158 @@
+//! Why a call has no result, and why there is no connection.
+
+use std::error::Error;
+use std::fmt;
+
+use trunkline_proto::client::{ConnectError as HandshakeError, RequestError};
+use trunkline_transport::TransportError;
+use trunkline_types::ErrorObject;
+
+use crate::call::MAX_ROUNDS;
+
+/// Why a request has no usable result.
+///
+/// A tool that ran and failed is not here: its result says so, see [`Called::failed`](crate::Called::failed).
+/// [`may_have_run`](Self::may_have_run) tells a failure from an outcome that nobody knows.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The server answered with a protocol error.
+    Refused(ErrorObject),
+    /// The request was not sent: it is not in what was agreed with the server.
+    NotSent(RequestError),
+    /// The server answered something that is no answer to the request.
+    Invalid(String),
+    /// No answer came in time. The server was told that none is wanted any more.
+    TimedOut,
+    /// The connection ended while the request waited.
+    Lost {
+        /// What is known about the end, such as the exit status and the last lines of stderr.
+        diagnosis: Option<String>,
+    },
+    /// The connection had ended before: the request was not sent.
+    Closed {
+        /// What is known about the end.
+        diagnosis: Option<String>,
+    },
+    /// The request was not sent: the server does not take what was sent before.
+    Congested {
+        /// How many bytes wait to be taken.
+        queued: usize,
+        /// How many requests wait for an answer.
+        waiting: usize,
+    },
+    /// The server asked for input again and again.
+    TooManyRounds,
+    /// The server asked for something that this client does not give.
+    Unanswered(ErrorObject),
+    /// The tool ran, and its structured result is not what it must be.
+    Mismatch(String),
+    /// The arguments are not a JSON object.
+    Arguments(String),
+}
+
+impl CallError {
+    /// Whether the server may have done what was asked. Such a request must not be repeated blindly.
+    ///
+    /// ```
+    /// use trunkline_client::CallError;
+    /// assert!(CallError::TimedOut.may_have_run());
+    /// assert!(!CallError::Arguments("not an object".into()).may_have_run());
+    /// ```
+    pub fn may_have_run(&self) -> bool {
+        match self {
+            Self::TimedOut | Self::Lost { .. } | Self::Invalid(_) | Self::Mismatch(_) => true,
+            Self::Refused(_)
+            | Self::NotSent(_)
+            | Self::Closed { .. }
+            | Self::Congested { .. }
+            | Self::TooManyRounds
+            | Self::Unanswered(_)
+            | Self::Arguments(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(error) => write!(f, "the server refused: {error}"),
+            Self::NotSent(error) => error.fmt(f),
+            Self::Invalid(why) => write!(f, "the server's answer cannot be used: {why}"),
+            Self::TimedOut => f.write_str("the server did not answer in time; the request may have run"),
+            Self::Lost { diagnosis } => {
+                f.write_str("the connection ended before the answer; the request may have run")?;
+                write_diagnosis(f, diagnosis.as_deref())
+            }
+            Self::Closed { diagnosis } => {
+                f.write_str("the connection has ended; connect again")?;
+                write_diagnosis(f, diagnosis.as_deref())
+            }
+            Self::Congested { queued, waiting } => write!(
+                f,
+                "the server does not keep up: {queued} bytes wait to be written and {waiting} requests for an answer; \
+                 try again later"
+            ),
+            Self::TooManyRounds => write!(f, "the server asked for input more than {MAX_ROUNDS} times in one request"),
+            Self::Unanswered(error) => write!(f, "the server asked for input that it does not get: {error}"),
+            Self::Mismatch(why) => write!(f, "the tool ran, but its structured result is wrong: {why}"),
+            Self::Arguments(why) => write!(f, "arguments must be a JSON object: {why}"),
+        }
+    }
+}
+
+impl Error for CallError {}
+
+fn write_diagnosis(f: &mut fmt::Formatter<'_>, diagnosis: Option<&str>) -> fmt::Result {
+    match diagnosis {
+        Some(diagnosis) => write!(f, " ({diagnosis})"),
+        None => Ok(()),
+    }
+}
+
+/// Why there is no connection, in one line: the fault and the next thing to try.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The server cannot be reached, or does not frame its messages as MCP does.
+    Transport(TransportError),
+    /// The server was reached, and no agreement was found; with what is known about the server.
+    Handshake(HandshakeError, Option<String>),
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Transport(error) => {
+                error.fmt(f)?;
+                match error.source() {
+                    Some(source) => write!(f, ": {source}"),
+                    None => Ok(()),
+                }
+            }
+            Self::Handshake(error, diagnosis) => {
+                error.fmt(f)?;
+                write_diagnosis(f, diagnosis.as_deref())?;
+                write!(f, "; {}", next_step(error))
+            }
+        }
+    }
+}
+
+fn next_step(error: &HandshakeError) -> &'static str {
+    match error {
+        HandshakeError::NoCommonRevision { .. } => "update the older of both",
+        HandshakeError::Silent => "check that it is an MCP server, or allow it more time for its start",
+        HandshakeError::Ended { .. } => "run its command in a terminal to see why it ends",
+        HandshakeError::Refused(_) => "check its own configuration, or update it",
+        _ => "check that it is an MCP server and speaks this transport",
+    }
+}
+
+impl Error for ConnectError {}
+
+impl From<TransportError> for ConnectError {
+    fn from(error: TransportError) -> Self {
+        Self::Transport(error)
+    }
+}

@@ -1,0 +1,458 @@
+//! From a request to its reply: find what it names, check, run, and shape the result for the revision.
+
+use std::borrow::Cow;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
+use trunkline_proto::server::decode;
+use trunkline_proto::{Sealed, Sealer, Shape};
+use trunkline_types::{
+    BadArguments, CacheScope, CallToolResult, CompleteParams, ErrorObject, GetPromptParams, GetPromptResult,
+    InputRequest, InputRequiredResult, ListParams, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, Method, ReadResourceParams, ReadResourceResult, ResultType, code,
+};
+
+use crate::completion::{self, Completing};
+pub(crate) use crate::context::Origin;
+use crate::context::Outbound;
+use crate::error::Kind;
+use crate::page::page;
+use crate::registry::Registry;
+use crate::resource::not_found;
+use crate::{BoxFuture, Context, Reply, ServerRequest, ToolError};
+
+/// How often one request may ask its client before it is given up.
+const MAX_ROUNDS: u32 = 16;
+/// How long a client may take to answer a question in the modern era, in seconds.
+const STATE_LIFETIME: u64 = 900;
+
+/// The params of the three methods that may ask for input, borrowed from the request.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CallParams<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+}
+
+/// What a client sends along when it answers questions.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Answered {
+    input_responses: Option<Map<String, Value>>,
+    request_state: Option<String>,
+}
+
+pub(crate) async fn answer(request: ServerRequest) -> Reply {
+    let registry = request.origin.shared.registry();
+    let reply = route(&request, &registry).await;
+    // The one error whose code depends on the revision.
+    reply.map_err(|mut error| {
+        if error.code == code::RESOURCE_NOT_FOUND {
+            error.code = request.origin.profile.resource_not_found;
+        }
+        error
+    })
+}
+
+async fn route(request: &ServerRequest, registry: &Arc<Registry>) -> Reply {
+    let params = request.params.as_deref();
+    match request.method {
+        Method::CallTool => call_tool(request, registry).await,
+        Method::GetPrompt => get_prompt(request, registry).await,
+        Method::ReadResource => read_resource(request, registry).await,
+        Method::Complete => complete(request, registry).await,
+        Method::ListTools | Method::ListPrompts | Method::ListResources | Method::ListResourceTemplates => {
+            let cursor = decode::<ListParams>(params)?.cursor;
+            list(request, registry, cursor.as_deref())
+        }
+        other => Err(ErrorObject::method_not_found(other.name())),
+    }
+}
+
+fn shape<'a>(request: &ServerRequest, registry: &'a Registry) -> Shape<'a> {
+    Shape {
+        profile: request.origin.profile,
+        server: &registry.config.info,
+    }
+}
+
+fn unwritable(error: serde_json::Error) -> ErrorObject {
+    ErrorObject::internal(format!("the result cannot be written: {error}"))
+}
+
+fn list(request: &ServerRequest, registry: &Registry, cursor: Option<&str>) -> Reply {
+    let shape = shape(request, registry);
+    let (size, ttl) = (registry.page_size, Some(registry.list_ttl_ms));
+    let scope = Some(CacheScope::Private);
+    /// One page of a list in the shape of the revision.
+    macro_rules! reply {
+        ($items:expr, $result:ident { $field:ident }, $fit:ident, $definition:expr) => {{
+            let (items, next_cursor) = page($items, cursor, size)?;
+            let mut $field: Vec<_> = items.into_iter().map($definition).collect();
+            for item in &mut $field {
+                shape.$fit(item);
+            }
+            let mut result = $result {
+                $field,
+                next_cursor,
+                ttl_ms: ttl,
+                cache_scope: scope,
+                ..$result::default()
+            };
+            shape.complete(&mut result).map_err(unwritable)
+        }};
+    }
+    match request.method {
+        Method::ListTools => {
+            reply!(&registry.tools, ListToolsResult { tools }, fit_tool, |tool| tool
+                .definition()
+                .clone())
+        }
+        Method::ListPrompts => {
+            reply!(&registry.prompts, ListPromptsResult { prompts }, fit_prompt, |prompt| {
+                prompt.definition.clone()
+            })
+        }
+        Method::ListResources => {
+            reply!(
+                &registry.resources,
+                ListResourcesResult { resources },
+                fit_resource,
+                |r| r.definition.clone()
+            )
+        }
+        _ => reply!(
+            &registry.templates,
+            ListResourceTemplatesResult { resource_templates },
+            fit_template,
+            |t| { t.definition.shown.clone() }
+        ),
+    }
+}
+
+async fn call_tool(request: &ServerRequest, registry: &Registry) -> Reply {
+    let text = request.params.as_deref().map_or("{}", RawValue::get);
+    let invalid = |error: serde_json::Error| ErrorObject::invalid_params(format!("invalid params: {error}"));
+    let params: CallParams<'_> = serde_json::from_str(text).map_err(invalid)?;
+    let name = params.name.as_ref();
+    let Some(tool) = registry.tools.get(name) else {
+        return Err(ErrorObject::invalid_params(format!("unknown tool: {}", clip(name))));
+    };
+    let mut arguments: Value = match params.arguments {
+        None => json!({}),
+        Some(raw) => serde_json::from_str(raw.get()).map_err(invalid)?,
+    };
+    if arguments.is_null() {
+        arguments = json!({});
+    }
+    if !arguments.is_object() {
+        return Err(ErrorObject::invalid_params("`arguments` must be an object"));
+    }
+    let shape = shape(request, registry);
+    let mut attempts = Attempts::open(request, text, || json!({ "name": name, "arguments": &arguments }))?;
+    if attempts.round == 0
+        && let Err(error) = tool.admit(&request.context())
+    {
+        return finish_call(&shape, Err(error));
+    }
+    if let Err(why) = tool.check_arguments(&mut arguments) {
+        return match request.origin.profile.bad_arguments {
+            BadArguments::ProtocolError => Err(ErrorObject::invalid_params(why)),
+            BadArguments::ExecutionError => finish_call(&shape, Err(ToolError::new(why))),
+        };
+    }
+    let outcome = attempts
+        .run(request, &shape, |context| Ok(tool.start(arguments.clone(), context)))
+        .await?;
+    match outcome {
+        Ran::Done(result) => {
+            if let Ok(result) = &result {
+                tool.check_result(result).map_err(ErrorObject::internal)?;
+            }
+            finish_call(&shape, result)
+        }
+        Ran::Asks(reply) => Ok(reply),
+    }
+}
+
+fn finish_call(shape: &Shape<'_>, result: Result<CallToolResult, ToolError>) -> Reply {
+    let mut result = match result.map_err(ToolError::into_kind) {
+        Ok(result) | Err(Kind::Execution(result)) => result,
+        Err(Kind::Protocol(error)) => return Err(error),
+    };
+    shape.fit_call(&mut result);
+    shape.complete(&mut result).map_err(unwritable)
+}
+
+async fn get_prompt(request: &ServerRequest, registry: &Registry) -> Reply {
+    let text = request.params.as_deref().map_or("{}", RawValue::get);
+    let params: GetPromptParams = decode(request.params.as_deref())?;
+    let Some(prompt) = registry.prompts.get(&params.name) else {
+        return Err(ErrorObject::invalid_params(format!(
+            "unknown prompt: {}",
+            clip(&params.name)
+        )));
+    };
+    let arguments = params.arguments.unwrap_or_default();
+    let shape = shape(request, registry);
+    let mut attempts = Attempts::open(
+        request,
+        text,
+        || json!({ "name": params.name, "arguments": &arguments }),
+    )?;
+    match attempts
+        .run(request, &shape, |context| prompt.start(arguments.clone(), context))
+        .await?
+    {
+        Ran::Done(result) => {
+            let mut result: GetPromptResult = result?;
+            result
+                .messages
+                .iter_mut()
+                .for_each(|message| shape.fit_message(message));
+            shape.complete(&mut result).map_err(unwritable)
+        }
+        Ran::Asks(reply) => Ok(reply),
+    }
+}
+
+async fn read_resource(request: &ServerRequest, registry: &Registry) -> Reply {
+    let text = request.params.as_deref().map_or("{}", RawValue::get);
+    let uri = decode::<ReadResourceParams>(request.params.as_deref())?.uri;
+    let found = registry
+        .resources
+        .get(&uri)
+        .map(|resource| (Arc::clone(&resource.read), crate::UriVariables::default()));
+    let found = found.or_else(|| {
+        let by_template = |template: &Arc<crate::resource::Readable<_>>| -> Option<_> {
+            let template: &crate::resource::Readable<crate::resource::Template> = template;
+            Some((Arc::clone(&template.read), template.definition.parsed.matches(&uri)?))
+        };
+        registry.templates.values().find_map(by_template)
+    });
+    let Some((read, variables)) = found else {
+        return Err(not_found(&uri));
+    };
+    let shape = shape(request, registry);
+    let mut attempts = Attempts::open(request, text, || json!({ "uri": uri }))?;
+    match attempts
+        .run(request, &shape, |context| {
+            Ok(read(uri.clone(), variables.clone(), context))
+        })
+        .await?
+    {
+        Ran::Done(result) => {
+            let mut result: ReadResourceResult = result?;
+            shape.complete(&mut result).map_err(unwritable)
+        }
+        Ran::Asks(reply) => Ok(reply),
+    }
+}
+
+async fn complete(request: &ServerRequest, registry: &Registry) -> Reply {
+    let params: CompleteParams = decode(request.params.as_deref())?;
+    let key = completion::key(&params)?;
+    let shape = shape(request, registry);
+    let mut result = match registry.completions.get(&key) {
+        Some(complete) => {
+            let arguments = params.context.and_then(|context| context.arguments).unwrap_or_default();
+            let completing = Completing {
+                value: params.argument.value,
+                arguments,
+            };
+            (complete.0)(completing, &request.context()).await?
+        }
+        // What exists but completes nothing has no suggestions; what does not exist is a mistake.
+        None if registry.prompts.contains_key(&key.0) || registry.templates.contains_key(&key.0) => {
+            trunkline_types::CompleteResult::new(Vec::<String>::new())
+        }
+        None => {
+            return Err(ErrorObject::invalid_params(format!(
+                "nothing to complete: {}",
+                clip(&key.0)
+            )));
+        }
+    };
+    shape.complete(&mut result).map_err(unwritable)
+}
+
+/// The attempts at one request: it starts again each time that its client has answered.
+struct Attempts {
+    fingerprint: String,
+    answers: Map<String, Value>,
+    round: u32,
+}
+
+enum Ran<T> {
+    Done(T),
+    Asks(Box<RawValue>),
+}
+
+impl Attempts {
+    /// The first attempt, or the next one if the client answers questions of an earlier one.
+    fn open(request: &ServerRequest, params: &str, salient: impl FnOnce() -> Value) -> Result<Self, ErrorObject> {
+        if !request.origin.profile.input_required {
+            return Ok(Self {
+                fingerprint: String::new(),
+                answers: Map::new(),
+                round: 0,
+            });
+        }
+        let fingerprint = Sealer::fingerprint(request.method.name(), &salient());
+        // Almost every request carries neither; then its params are not read again.
+        let answered: Answered = if params.contains("requestState") || params.contains("inputResponses") {
+            serde_json::from_str(params)
+                .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))?
+        } else {
+            Answered::default()
+        };
+        let Some(state) = answered.request_state else {
+            return Ok(Self {
+                fingerprint,
+                answers: Map::new(),
+                round: 0,
+            });
+        };
+        let sealer = request.origin.shared.sealer().ok_or_else(no_randomness)?;
+        let sealed = sealer
+            .open(&state, seconds_now(), &request.origin.principal, &fingerprint)
+            .map_err(|error| ErrorObject::invalid_params(error.to_string()))?;
+        let mut answers = sealed.answers;
+        // Only what was asked for counts; anything else is ignored
+        // (https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#error-handling).
+        let given = answered.input_responses.unwrap_or_default();
+        answers.extend(given.into_iter().filter(|(key, _)| sealed.asked.contains(key)));
+        Ok(Self {
+            fingerprint,
+            answers,
+            round: sealed.round,
+        })
+    }
+
+    /// Runs until the handler is done, or, in the modern era, until it asks.
+    async fn run<T>(
+        &mut self,
+        request: &ServerRequest,
+        shape: &Shape<'_>,
+        start: impl Fn(&Context) -> Result<BoxFuture<T>, ErrorObject>,
+    ) -> Result<Ran<T>, ErrorObject> {
+        loop {
+            let context = Context::new(Arc::clone(&request.origin), self.answers.clone());
+            let mut running = start(&context)?;
+            let stopped = poll_fn(|cx| match running.as_mut().poll(cx) {
+                Poll::Ready(done) => Poll::Ready(Ok(done)),
+                Poll::Pending => {
+                    let wanted = context.questions().take_wanted();
+                    if wanted.is_empty() {
+                        Poll::Pending
+                    } else {
+                        Poll::Ready(Err(wanted))
+                    }
+                }
+            })
+            .await;
+            drop(running);
+            let wanted = match stopped {
+                Ok(done) => return Ok(Ran::Done(done)),
+                Err(wanted) => wanted,
+            };
+            self.round += 1;
+            if self.round > MAX_ROUNDS {
+                return Err(ErrorObject::internal(format!(
+                    "the client was asked {MAX_ROUNDS} times without an end"
+                )));
+            }
+            self.answers.clone_from(context.questions().answers());
+            if request.origin.profile.input_required {
+                return self.ask_by_result(request, shape, wanted).map(Ran::Asks);
+            }
+            self.ask_by_request(request, wanted).await?;
+        }
+    }
+
+    /// Modern: the questions are the result, and the state travels with them.
+    fn ask_by_result(
+        &self,
+        request: &ServerRequest,
+        shape: &Shape<'_>,
+        wanted: Vec<(String, InputRequest)>,
+    ) -> Result<Box<RawValue>, ErrorObject> {
+        let mut questions = Map::new();
+        for (key, question) in wanted {
+            questions.insert(key, serde_json::to_value(&question).map_err(unwritable)?);
+        }
+        let sealed = Sealed {
+            principal: request.origin.principal.clone(),
+            expires: seconds_now() + STATE_LIFETIME,
+            request: self.fingerprint.clone(),
+            round: self.round,
+            asked: questions.keys().cloned().collect(),
+            answers: self.answers.clone(),
+        };
+        let sealer = request.origin.shared.sealer().ok_or_else(no_randomness)?;
+        let mut result = InputRequiredResult {
+            input_requests: questions,
+            request_state: Some(sealer.seal(&sealed)),
+            ..InputRequiredResult::default()
+        };
+        shape.write(&mut result, &ResultType::InputRequired).map_err(unwritable)
+    }
+
+    /// Legacy: each question is a request of the server's own.
+    async fn ask_by_request(
+        &mut self,
+        request: &ServerRequest,
+        wanted: Vec<(String, InputRequest)>,
+    ) -> Result<(), ErrorObject> {
+        let mut waiting = Vec::with_capacity(wanted.len());
+        for (key, question) in wanted {
+            let (answer, answered) = oneshot::channel();
+            let asked = request
+                .origin
+                .outbound
+                .send(Outbound::Ask(Box::new(question), answer))
+                .await;
+            asked.map_err(|_| ErrorObject::internal("the connection is over"))?;
+            waiting.push((key, answered));
+        }
+        for (key, answered) in waiting {
+            let answer = answered
+                .await
+                .map_err(|_| ErrorObject::internal("the connection is over"))?;
+            let value = answer.unwrap_or_else(|error| json!({ REFUSED: error.to_string() }));
+            self.answers.insert(key, value);
+        }
+        Ok(())
+    }
+}
+
+/// Stands in for an answer that the client refused to give, so that the handler hears of it where it asked.
+pub(crate) const REFUSED: &str = "io.trunkline/refused";
+
+fn no_randomness() -> ErrorObject {
+    ErrorObject::internal("the system gives no randomness to seal the request's state with")
+}
+
+fn seconds_now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |passed| passed.as_secs())
+}
+
+/// What a peer sent is cut where it stands in a message of ours.
+fn clip(text: &str) -> String {
+    const MOST: usize = 120;
+    if text.chars().count() <= MOST {
+        text.to_owned()
+    } else {
+        text.chars().take(MOST).chain("…".chars()).collect()
+    }
+}

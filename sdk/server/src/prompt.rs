@@ -1,0 +1,163 @@
+//! Prompts: templates that the person chooses.
+
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use trunkline_types::{ErrorObject, GetPromptResult, Prompt, PromptArgument, PromptMessage};
+
+use crate::schemas::input_schema;
+use crate::{BoxFuture, Context, Handler};
+
+/// Something that a prompt may return: one text of the person's, messages, or a whole result.
+pub trait IntoPrompt {
+    /// The result.
+    ///
+    /// # Errors
+    /// If the prompt cannot be filled in.
+    fn into_prompt(self) -> Result<GetPromptResult, ErrorObject>;
+}
+
+impl IntoPrompt for GetPromptResult {
+    fn into_prompt(self) -> Result<GetPromptResult, ErrorObject> {
+        Ok(self)
+    }
+}
+
+impl IntoPrompt for Vec<PromptMessage> {
+    fn into_prompt(self) -> Result<GetPromptResult, ErrorObject> {
+        Ok(GetPromptResult {
+            messages: self,
+            ..GetPromptResult::default()
+        })
+    }
+}
+
+impl IntoPrompt for String {
+    fn into_prompt(self) -> Result<GetPromptResult, ErrorObject> {
+        vec![PromptMessage::user(self)].into_prompt()
+    }
+}
+
+impl<R: IntoPrompt, E: Into<ErrorObject>> IntoPrompt for Result<R, E> {
+    fn into_prompt(self) -> Result<GetPromptResult, ErrorObject> {
+        self.map_err(Into::into)?.into_prompt()
+    }
+}
+
+pub(crate) type PromptFn =
+    Arc<dyn Fn(Value, &Context) -> BoxFuture<Result<GetPromptResult, ErrorObject>> + Send + Sync>;
+
+#[derive(Clone)]
+pub(crate) struct PromptEntry {
+    pub(crate) definition: Prompt,
+    schema: Value,
+    run: PromptFn,
+    pub(crate) required: Vec<(TypeId, &'static str)>,
+}
+
+impl fmt::Debug for PromptEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PromptEntry")
+            .field("definition", &self.definition)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PromptEntry {
+    pub(crate) fn new<H, Input, Marker>(name: &str, handler: H) -> Self
+    where
+        H: Handler<Input, Marker>,
+        Input: DeserializeOwned + JsonSchema + Send + 'static,
+        H::Output: IntoPrompt + 'static,
+    {
+        let schema = input_schema::<Input>();
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        let required: Vec<&str> = schema
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let properties = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten();
+        let arguments: Vec<PromptArgument> = properties
+            .map(|(name, field)| PromptArgument {
+                name: name.clone(),
+                description: text(field.get("description")),
+                required: Some(required.contains(&name.as_str())),
+                ..PromptArgument::default()
+            })
+            .collect();
+        let definition = Prompt {
+            name: name.to_owned(),
+            description: text(schema.get("description")),
+            arguments: (!arguments.is_empty()).then_some(arguments),
+            ..Prompt::default()
+        };
+        let run: PromptFn = Arc::new(move |arguments, context| {
+            let started = serde_json::from_value::<Input>(arguments)
+                .map_err(|error| ErrorObject::invalid_params(format!("invalid arguments: {error}")))
+                .and_then(|input| {
+                    handler
+                        .call(input, context)
+                        .map_err(|missing| ErrorObject::internal(format!("no State<{}>", missing.0)))
+                });
+            Box::pin(async move { started?.await.into_prompt() })
+        });
+        Self {
+            definition,
+            schema,
+            run,
+            required: H::required(),
+        }
+    }
+
+    /// Starts it with its arguments, which are always text on the wire.
+    pub(crate) fn start(
+        &self,
+        arguments: BTreeMap<String, String>,
+        context: &Context,
+    ) -> Result<BoxFuture<Result<GetPromptResult, ErrorObject>>, ErrorObject> {
+        let missing: Vec<&str> = self
+            .definition
+            .arguments
+            .iter()
+            .flatten()
+            .filter(|argument| argument.required == Some(true) && !arguments.contains_key(&argument.name))
+            .map(|argument| argument.name.as_str())
+            .collect();
+        if !missing.is_empty() {
+            let name = &self.definition.name;
+            return Err(ErrorObject::invalid_params(format!(
+                "the prompt `{name}` needs {}",
+                missing.join(", ")
+            )));
+        }
+        let typed: Map<String, Value> = arguments
+            .into_iter()
+            .map(|(name, text)| (name.clone(), self.typed(&name, text)))
+            .collect();
+        Ok((self.run)(Value::Object(typed), context))
+    }
+
+    /// A text as the type that the argument's schema says, where it reads as that.
+    fn typed(&self, name: &str, text: String) -> Value {
+        let kind = self
+            .schema
+            .pointer(&format!("/properties/{name}/type"))
+            .and_then(Value::as_str);
+        match kind {
+            Some("integer" | "number" | "boolean") => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+            _ => Value::String(text),
+        }
+    }
+}

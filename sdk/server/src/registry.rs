@@ -1,0 +1,232 @@
+//! What is registered with a server, and what all its connections share.
+
+use std::any::{Any, TypeId};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use tokio::sync::mpsc;
+use trunkline_proto::Sealer;
+use trunkline_proto::server::{Change, Config};
+use trunkline_types::{Extra, ListCapability, Resource, ResourcesCapability, ServerCapabilities};
+
+use crate::DefinitionError;
+use crate::completion::{CompletionEntry, CompletionKey};
+use crate::prompt::PromptEntry;
+use crate::resource::{Readable, Template};
+use crate::service::RequestService;
+use crate::tool::Registered;
+
+/// How many changes a connection may lag behind before it is told that everything changed.
+const CHANGES_HELD: usize = 256;
+/// How many items one page of a list shows, unless the server says otherwise.
+pub(crate) const PAGE_SIZE: usize = 250;
+
+/// What is registered at one moment.
+#[derive(Debug, Clone)]
+pub(crate) struct Registry {
+    pub(crate) config: Config,
+    pub(crate) page_size: usize,
+    pub(crate) list_ttl_ms: i64,
+    pub(crate) logging: bool,
+    pub(crate) tools: BTreeMap<String, Arc<Registered>>,
+    pub(crate) resources: BTreeMap<String, Arc<Readable<Resource>>>,
+    pub(crate) templates: BTreeMap<String, Arc<Readable<Template>>>,
+    pub(crate) prompts: BTreeMap<String, Arc<PromptEntry>>,
+    pub(crate) completions: HashMap<CompletionKey, CompletionEntry>,
+    pub(crate) states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    pub(crate) service: Option<RequestService>,
+    pub(crate) fault: Option<DefinitionError>,
+}
+
+impl Registry {
+    fn new(config: Config) -> Self {
+        Self {
+            config,
+            page_size: PAGE_SIZE,
+            list_ttl_ms: 0,
+            logging: true,
+            tools: BTreeMap::new(),
+            resources: BTreeMap::new(),
+            templates: BTreeMap::new(),
+            prompts: BTreeMap::new(),
+            completions: HashMap::new(),
+            states: HashMap::new(),
+            service: None,
+            fault: None,
+        }
+    }
+
+    /// Notes the first thing that cannot be served.
+    pub(crate) fn note(&mut self, fault: DefinitionError) {
+        self.fault.get_or_insert(fault);
+    }
+
+    /// What the server can do, from what is registered.
+    fn capabilities(&self) -> ServerCapabilities {
+        let list = || ListCapability {
+            list_changed: Some(true),
+            ..ListCapability::default()
+        };
+        let mut capabilities = self.config.capabilities.clone();
+        if !self.tools.is_empty() {
+            capabilities.tools.get_or_insert_with(list);
+        }
+        if !self.prompts.is_empty() {
+            capabilities.prompts.get_or_insert_with(list);
+        }
+        if !self.resources.is_empty() || !self.templates.is_empty() {
+            capabilities.resources.get_or_insert_with(|| ResourcesCapability {
+                subscribe: Some(true),
+                list_changed: Some(true),
+                ..ResourcesCapability::default()
+            });
+        }
+        if !self.completions.is_empty() {
+            capabilities.completions.get_or_insert_with(Extra::new);
+        }
+        if self.logging {
+            capabilities.logging.get_or_insert_with(Extra::new);
+        }
+        capabilities
+    }
+
+    /// Everything that must hold before the first connection.
+    pub(crate) fn check(&self) -> Result<(), DefinitionError> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        let tools = self.tools.iter().map(|(name, tool)| (name, tool.required()));
+        let prompts = self
+            .prompts
+            .iter()
+            .map(|(name, prompt)| (name, prompt.required.as_slice()));
+        let resources = self
+            .resources
+            .iter()
+            .map(|(uri, resource)| (uri, resource.required.as_slice()));
+        let templates = self
+            .templates
+            .iter()
+            .map(|(uri, template)| (uri, template.required.as_slice()));
+        for (name, required) in tools.chain(prompts).chain(resources).chain(templates) {
+            if let Some((_, state)) = required.iter().find(|(id, _)| !self.states.contains_key(id)) {
+                return Err(DefinitionError::MissingState {
+                    name: name.clone(),
+                    state,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One connection that wants to hear of changes.
+#[derive(Debug)]
+struct Listener {
+    changes: mpsc::Sender<Change>,
+    lagged: Arc<AtomicBool>,
+}
+
+/// The changes that one connection has not heard of yet.
+#[derive(Debug)]
+pub(crate) struct Changes {
+    pub(crate) next: mpsc::Receiver<Change>,
+    lagged: Arc<AtomicBool>,
+}
+
+impl Changes {
+    /// Whether some were lost since the last time this was asked.
+    pub(crate) fn take_lagged(&self) -> bool {
+        self.lagged.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// What all connections of a server share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    registry: RwLock<Arc<Registry>>,
+    listeners: Mutex<Vec<Listener>>,
+    sealer: RwLock<Option<Sealer>>,
+}
+
+impl Shared {
+    pub(crate) fn new(config: Config) -> Self {
+        let registry = RwLock::new(Arc::new(Registry::new(config)));
+        Self {
+            registry,
+            listeners: Mutex::new(Vec::new()),
+            sealer: RwLock::new(None),
+        }
+    }
+
+    /// What is registered now.
+    pub(crate) fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes what is registered. Requests that run keep what they started with.
+    pub(crate) fn change<R>(&self, with: impl FnOnce(&mut Registry) -> R) -> R {
+        let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        with(Arc::make_mut(&mut registry))
+    }
+
+    pub(crate) fn config(&self) -> Arc<Config> {
+        let registry = self.registry();
+        Arc::new(Config {
+            capabilities: registry.capabilities(),
+            ..registry.config.clone()
+        })
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.registry().config.info.name.clone()
+    }
+
+    pub(crate) fn state<S: Any + Send + Sync>(&self) -> Option<Arc<S>> {
+        let state = self.registry().states.get(&TypeId::of::<S>()).map(Arc::clone)?;
+        state.downcast().ok()
+    }
+
+    /// Tells every connection. One that does not keep up is told later that everything changed.
+    pub(crate) fn announce(&self, change: &Change) {
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.retain(|listener| match listener.changes.try_send(change.clone()) {
+            Ok(()) => true,
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                listener.lagged.store(true, Ordering::Relaxed);
+                true
+            }
+            Err(mpsc::error::TrySendError::Closed(_)) => false,
+        });
+    }
+
+    /// The changes from now on, for one connection.
+    pub(crate) fn listen(&self) -> Changes {
+        let (changes, next) = mpsc::channel(CHANGES_HELD);
+        let lagged = Arc::new(AtomicBool::new(false));
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.retain(|listener| !listener.changes.is_closed());
+        listeners.push(Listener {
+            changes,
+            lagged: Arc::clone(&lagged),
+        });
+        Changes { next, lagged }
+    }
+
+    pub(crate) fn set_sealer(&self, sealer: Sealer) {
+        *self.sealer.write().unwrap_or_else(PoisonError::into_inner) = Some(sealer);
+    }
+
+    /// The sealer, with a key of this process's own unless one was given. `None` if the system has no
+    /// randomness to make one from.
+    pub(crate) fn sealer(&self) -> Option<Sealer> {
+        if let Some(sealer) = &*self.sealer.read().unwrap_or_else(PoisonError::into_inner) {
+            return Some(sealer.clone());
+        }
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).ok()?;
+        let mut slot = self.sealer.write().unwrap_or_else(PoisonError::into_inner);
+        Some(slot.get_or_insert_with(|| Sealer::new(key)).clone())
+    }
+}

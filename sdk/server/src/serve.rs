@@ -1,0 +1,339 @@
+//! One connection, driven by one task: read, start handlers, write what is waiting in one go.
+//!
+//! A handler is polled at once where its request is read; only one that has to wait becomes a task. So a
+//! handler that is ready costs no task and no channel, and its answer leaves with those of its neighbours.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Instant, Sleep};
+use trunkline_proto::Timeouts;
+use trunkline_proto::server::{AskError, AskId, Change, Connection, Incoming, IncomingRequest};
+use trunkline_transport::{Received, Transport};
+use trunkline_types::{ErrorObject, RequestId};
+
+use crate::context::{NOTICES_HELD, Origin, Outbound};
+use crate::registry::{Changes, Shared};
+use crate::service::RequestService;
+use crate::{BoxFuture, Reply, ServeError, ServerRequest};
+
+/// How long work that was accepted may go on after the client's last word.
+const GRACE: Duration = Duration::from_secs(5);
+/// While more than this waits to be written, nothing further is read.
+const HIGH_WATER: usize = 1024 * 1024;
+/// How many messages are taken before what they caused is written.
+const READ_AT_ONCE: usize = 128;
+/// How long a client may take to answer a request of the server's: a person may have to think.
+const ASK: Timeouts = Timeouts {
+    idle: Duration::from_secs(600),
+    total: Duration::from_secs(1800),
+};
+
+type Asked = oneshot::Sender<Result<Value, AskError>>;
+
+pub(crate) async fn run(shared: Arc<Shared>, transport: impl Transport) -> Result<(), ServeError> {
+    let mut driver = Driver::new(shared, transport);
+    poll_fn(|cx| driver.poll(cx)).await?;
+    // Whatever still runs ends with the set of tasks.
+    let _ = poll_fn(|cx| driver.transport.poll_close(cx)).await;
+    Ok(())
+}
+
+struct Driver<T> {
+    shared: Arc<Shared>,
+    transport: T,
+    connection: Connection,
+    service: RequestService,
+    running: JoinSet<(RequestId, Reply)>,
+    aborts: HashMap<RequestId, AbortHandle>,
+    outbound: (mpsc::Sender<Outbound>, mpsc::Receiver<Outbound>),
+    changes: Changes,
+    asked: HashMap<AskId, Asked>,
+    epoch: Instant,
+    timer: Pin<Box<Sleep>>,
+    ended: Option<Instant>,
+    writable: bool,
+}
+
+impl<T: Transport> Driver<T> {
+    fn new(shared: Arc<Shared>, transport: T) -> Self {
+        let service = shared
+            .registry()
+            .service
+            .clone()
+            .unwrap_or_else(RequestService::innermost);
+        let epoch = Instant::now();
+        Self {
+            connection: Connection::new(shared.config()),
+            service,
+            running: JoinSet::new(),
+            aborts: HashMap::new(),
+            outbound: mpsc::channel(NOTICES_HELD),
+            changes: shared.listen(),
+            asked: HashMap::new(),
+            timer: Box::pin(tokio::time::sleep_until(epoch)),
+            epoch,
+            ended: None,
+            writable: true,
+            shared,
+            transport,
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.epoch.elapsed()
+    }
+
+    fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<(), ServeError>> {
+        loop {
+            let held = self.transport.queued() > HIGH_WATER;
+            let mut moved = self.take_finished(cx);
+            moved |= self.take_changes(cx);
+            moved |= self.take_outbound(cx);
+            moved |= self.read(cx)?;
+            moved |= self.take_time(cx);
+            self.write(cx);
+            if self.over() {
+                return Poll::Ready(Ok(()));
+            }
+            // What was held back by a full queue may be read now.
+            moved |= held && self.transport.queued() <= HIGH_WATER;
+            if !moved {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Whether nothing is left to do: the client is gone, and its work is done or out of time.
+    fn over(&self) -> bool {
+        let Some(ended) = self.ended else { return false };
+        let idle = self.connection.in_flight() == 0 && (self.transport.queued() == 0 || !self.writable);
+        idle || Instant::now() >= ended + GRACE
+    }
+
+    fn read(&mut self, cx: &mut TaskContext<'_>) -> Result<bool, ServeError> {
+        let mut moved = false;
+        for _ in 0..READ_AT_ONCE {
+            if self.ended.is_some() || self.transport.queued() > HIGH_WATER {
+                break;
+            }
+            match self.transport.poll_receive(cx) {
+                Poll::Pending => break,
+                Poll::Ready(Ok(Received::Message(message))) => {
+                    let now = self.now();
+                    let incoming = self.connection.handle_message(now, &message);
+                    self.handle(incoming, cx);
+                }
+                Poll::Ready(Ok(Received::TooLong { limit, start })) => {
+                    let now = self.now();
+                    self.connection.handle_too_long(now, limit, &start);
+                }
+                Poll::Ready(Ok(Received::End)) => self.end(),
+                // Newer kinds of news have no meaning here yet.
+                Poll::Ready(Ok(_)) => {}
+                Poll::Ready(Err(error)) => return Err(error.into()),
+            }
+            moved = true;
+            self.transmit();
+        }
+        Ok(moved)
+    }
+
+    fn end(&mut self) {
+        self.ended = Some(Instant::now());
+        // Nobody will answer any more.
+        self.asked.clear();
+    }
+
+    fn handle(&mut self, incoming: Incoming<'_>, cx: &mut TaskContext<'_>) {
+        match incoming {
+            Incoming::Request(request) => self.start(*request, cx),
+            Incoming::Batch(all) => all.into_iter().for_each(|incoming| self.handle(incoming, cx)),
+            Incoming::Cancelled(id) => {
+                if let Some(abort) = self.aborts.remove(&id) {
+                    abort.abort();
+                }
+            }
+            Incoming::Answered(ask, outcome) => {
+                let Some(waiting) = self.asked.remove(&ask) else { return };
+                let outcome = outcome.and_then(|result| {
+                    serde_json::from_str(result.get())
+                        .map_err(|error| AskError::Refused(ErrorObject::internal(error.to_string())))
+                });
+                // The handler may be gone by now.
+                let _ = waiting.send(outcome);
+            }
+            Incoming::Ready | Incoming::RootsChanged | Incoming::Nothing => {}
+        }
+    }
+
+    fn start(&mut self, request: IncomingRequest<'_>, cx: &mut TaskContext<'_>) {
+        let id = request.id;
+        let origin = Origin {
+            shared: Arc::clone(&self.shared),
+            profile: request.profile,
+            client: request.client,
+            meta: request.meta,
+            log_level: request.log_level,
+            principal: String::new(),
+            outbound: self.outbound.0.clone(),
+            progress: Mutex::new(None),
+        };
+        let params = request.params.map(ToOwned::to_owned);
+        let request = ServerRequest {
+            origin: Arc::new(origin),
+            method: request.method,
+            params,
+        };
+        let mut running = guarded(self.service.clone(), request);
+        match running.as_mut().poll(cx) {
+            Poll::Ready(reply) => self.finish(&id, reply, cx),
+            Poll::Pending => {
+                let task_id = id.clone();
+                let abort = self.running.spawn(async move { (task_id, running.await) });
+                self.aborts.insert(id, abort);
+            }
+        }
+    }
+
+    /// Sends an answer behind everything that its handler sent before.
+    fn finish(&mut self, id: &RequestId, reply: Reply, cx: &mut TaskContext<'_>) {
+        self.take_outbound(cx);
+        self.connection.finish(id, reply);
+    }
+
+    fn take_finished(&mut self, cx: &mut TaskContext<'_>) -> bool {
+        let mut moved = false;
+        while let Poll::Ready(Some(finished)) = self.running.poll_join_next(cx) {
+            // An aborted task was cancelled and has no answer to give.
+            if let Ok((id, reply)) = finished {
+                self.aborts.remove(&id);
+                self.finish(&id, reply, cx);
+            }
+            moved = true;
+        }
+        moved
+    }
+
+    fn take_outbound(&mut self, cx: &mut TaskContext<'_>) -> bool {
+        let mut moved = false;
+        while let Poll::Ready(Some(outbound)) = self.outbound.1.poll_recv(cx) {
+            moved = true;
+            match outbound {
+                Outbound::Notice(message) => {
+                    self.transmit();
+                    self.transport.send(message);
+                }
+                Outbound::Ask(request, waiting) => {
+                    let now = self.now();
+                    match self.connection.ask(now, &request, ASK) {
+                        _ if self.ended.is_some() => drop(waiting),
+                        Ok(ask) => {
+                            self.asked.insert(ask, waiting);
+                        }
+                        Err(error) => {
+                            let _ = waiting.send(Err(AskError::Refused(ErrorObject::internal(error.to_string()))));
+                        }
+                    }
+                }
+            }
+        }
+        self.withdraw();
+        moved
+    }
+
+    /// Questions whose handler is gone are not wanted any more.
+    fn withdraw(&mut self) {
+        let gone: Vec<AskId> = self
+            .asked
+            .iter()
+            .filter(|(_, waiting)| waiting.is_closed())
+            .map(|(ask, _)| ask.clone())
+            .collect();
+        for ask in gone {
+            self.asked.remove(&ask);
+            self.connection.withdraw(&ask);
+        }
+    }
+
+    fn take_changes(&mut self, cx: &mut TaskContext<'_>) -> bool {
+        let mut moved = false;
+        while let Poll::Ready(Some(change)) = self.changes.next.poll_recv(cx) {
+            self.connection.publish(&change);
+            moved = true;
+        }
+        if self.changes.take_lagged() {
+            for change in [Change::Tools, Change::Prompts, Change::Resources] {
+                self.connection.publish(&change);
+            }
+        }
+        moved
+    }
+
+    fn take_time(&mut self, cx: &mut TaskContext<'_>) -> bool {
+        let now = self.now();
+        let over = self.connection.handle_timeout(now);
+        let moved = !over.is_empty();
+        for incoming in over {
+            self.handle(incoming, cx);
+        }
+        let wake = self.connection.poll_timeout().map(|at| self.epoch + at);
+        let wake = wake.into_iter().chain(self.ended.map(|ended| ended + GRACE)).min();
+        if let Some(wake) = wake {
+            if self.timer.deadline() != wake {
+                self.timer.as_mut().reset(wake);
+            }
+            return self.timer.as_mut().poll(cx).is_ready() || moved;
+        }
+        moved
+    }
+
+    fn transmit(&mut self) {
+        while let Some(message) = self.connection.poll_transmit() {
+            self.transport.send(message);
+        }
+    }
+
+    fn write(&mut self, cx: &mut TaskContext<'_>) {
+        self.transmit();
+        if self.writable
+            && let Poll::Ready(Err(_)) = self.transport.poll_flush(cx)
+        {
+            // The client does not read any more: there is nobody left to serve.
+            self.writable = false;
+            self.end();
+        }
+    }
+}
+
+/// A request's answer, whatever happens: a panic becomes an internal error.
+fn guarded(service: RequestService, request: ServerRequest) -> BoxFuture<Reply> {
+    let method = request.method;
+    let mut running = None;
+    let mut request = Some(request);
+    Box::pin(poll_fn(move |cx| {
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            if let Some(request) = request.take() {
+                running = Some(service.answer(request));
+            }
+            match &mut running {
+                Some(running) => running.as_mut().poll(cx),
+                None => Poll::Pending,
+            }
+        }));
+        polled.unwrap_or_else(|_| {
+            running = None;
+            Poll::Ready(Err(ErrorObject::internal(format!(
+                "the handler of `{method}` panicked"
+            ))))
+        })
+    }))
+}

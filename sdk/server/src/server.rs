@@ -1,0 +1,324 @@
+//! The server: what is registered, and the ways to serve it.
+
+use std::any::{Any, TypeId};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use tower_layer::Layer;
+use tower_service::Service;
+use trunkline_proto::Sealer;
+use trunkline_proto::server::{Change, Config, Limits};
+use trunkline_transport::{InMemory, Memory, Transport};
+use trunkline_types::{ErrorObject, Extra, Implementation, ListCapability, Resource, ResourceTemplate, Revision};
+
+use crate::completion::CompletionEntry;
+use crate::prompt::PromptEntry;
+use crate::registry::Shared;
+use crate::resource::{Readable, Template};
+use crate::serve;
+use crate::{
+    Completing, DefinitionError, Handler, IntoContents, IntoPrompt, IntoTool, RequestService, ServeError,
+    ServerRequest, UriTemplate, UriVariables,
+};
+
+/// A server: tools, resources and prompts under a name.
+///
+/// It is cheap to clone; clones share everything. What cannot be served is noted where it is registered
+/// and reported by `serve_*`, so that registering stays a plain chain.
+///
+/// ```
+/// use trunkline_server::{NoArguments, Server, UriVariables};
+/// use trunkline_types::Resource;
+///
+/// async fn now(_: NoArguments) -> &'static str {
+///     "noon"
+/// }
+///
+/// let server = Server::new("clock", "1.0.0")
+///     .instructions("Ask for the time before you speak of it.")
+///     .tool("now", now)
+///     .resource(Resource::new("clock://zone", "zone"), |_: UriVariables| async { "UTC" });
+/// assert!(server.check().is_ok());
+/// ```
+#[derive(Debug, Clone)]
+pub struct Server {
+    shared: Arc<Shared>,
+}
+
+impl Server {
+    /// A server by name and version, with nothing registered.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            shared: Arc::new(Shared::new(Config::new(name, version))),
+        }
+    }
+
+    fn configure(self, with: impl FnOnce(&mut Config)) -> Self {
+        self.shared.change(|registry| with(&mut registry.config));
+        self
+    }
+
+    /// Describes the server further: title, icons, website.
+    pub fn info(self, with: impl FnOnce(&mut Implementation)) -> Self {
+        self.configure(|config| with(&mut config.info))
+    }
+
+    /// How a model should use the server.
+    pub fn instructions(self, text: impl Into<String>) -> Self {
+        self.configure(|config| config.instructions = Some(text.into()))
+    }
+
+    /// The revisions to speak. Default: all.
+    pub fn revisions(self, revisions: impl IntoIterator<Item = Revision>) -> Self {
+        self.configure(|config| {
+            config.revisions = revisions.into_iter().collect();
+            config.revisions.sort_unstable();
+            config.revisions.dedup();
+        })
+    }
+
+    /// The bounds of each connection.
+    pub fn limits(self, limits: Limits) -> Self {
+        self.configure(|config| config.limits = limits)
+    }
+
+    /// Declares extensions, by identifier and with their settings.
+    pub fn extensions(self, extensions: Extra) -> Self {
+        self.configure(|config| config.capabilities.extensions = Some(extensions))
+    }
+
+    /// How many items one page of a list shows. Default 250, at least 1.
+    pub fn page_size(self, size: usize) -> Self {
+        self.shared.change(|registry| registry.page_size = size.max(1));
+        self
+    }
+
+    /// How many milliseconds a client may keep a list without asking again. Default 0.
+    pub fn list_ttl_ms(self, milliseconds: u32) -> Self {
+        self.shared
+            .change(|registry| registry.list_ttl_ms = milliseconds.into());
+        self
+    }
+
+    /// The key that protects the state of requests that ask for input. Default: one of the process's own.
+    /// Servers that stand in for each other share it; keep it secret.
+    pub fn state_key(self, key: [u8; 32]) -> Self {
+        self.shared.set_sealer(Sealer::new(key));
+        self
+    }
+
+    /// Gives handlers a state, to be taken as [`State`](crate::State). One for each type.
+    pub fn state<S: Any + Send + Sync>(self, state: S) -> Self {
+        self.shared.change(|registry| {
+            registry.states.insert(TypeId::of::<S>(), Arc::new(state));
+        });
+        self
+    }
+
+    /// Registers a tool: a handler, or a [`Tool`](crate::Tool) with more said about it.
+    pub fn tool<Marker>(self, name: &str, tool: impl IntoTool<Marker>) -> Self {
+        if let Err(fault) = self.insert_tool(name, tool) {
+            self.shared.change(|registry| registry.note(fault));
+        }
+        self
+    }
+
+    fn insert_tool<Marker>(&self, name: &str, tool: impl IntoTool<Marker>) -> Result<(), DefinitionError> {
+        let tool = Arc::new(tool.into_tool().register(name)?);
+        self.shared.change(|registry| {
+            if registry.tools.contains_key(name) {
+                return Err(DefinitionError::Duplicate {
+                    kind: "tool",
+                    name: name.to_owned(),
+                });
+            }
+            registry.tools.insert(name.to_owned(), tool);
+            Ok(())
+        })
+    }
+
+    /// Declares tools though there are none yet: they come by [`add_tool`](Self::add_tool).
+    pub fn tools_come_later(self) -> Self {
+        let list = ListCapability {
+            list_changed: Some(true),
+            ..ListCapability::default()
+        };
+        self.configure(|config| config.capabilities.tools = Some(list))
+    }
+
+    /// Adds a tool while serving, and announces that the list changed.
+    ///
+    /// # Errors
+    /// If it cannot be served, or the name is taken.
+    pub fn add_tool<Marker>(&self, name: &str, tool: impl IntoTool<Marker>) -> Result<(), DefinitionError> {
+        self.insert_tool(name, tool)?;
+        self.shared.announce(&Change::Tools);
+        Ok(())
+    }
+
+    /// Takes a tool away while serving, and announces that the list changed. Whether it was there.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        let removed = self.shared.change(|registry| registry.tools.remove(name)).is_some();
+        if removed {
+            self.shared.announce(&Change::Tools);
+        }
+        removed
+    }
+
+    /// Registers a resource under its address.
+    pub fn resource<H, Marker>(self, resource: Resource, handler: H) -> Self
+    where
+        H: Handler<UriVariables, Marker>,
+        H::Output: IntoContents + 'static,
+    {
+        let uri = resource.uri.clone();
+        let entry = Arc::new(Readable::resource(resource, handler));
+        self.shared.change(|registry| {
+            if registry.resources.insert(uri.clone(), entry).is_some() {
+                registry.note(DefinitionError::Duplicate {
+                    kind: "resource",
+                    name: uri,
+                });
+            }
+        });
+        self
+    }
+
+    /// Adds a resource while serving, or replaces it, and announces that the list changed.
+    pub fn add_resource<H, Marker>(&self, resource: Resource, handler: H)
+    where
+        H: Handler<UriVariables, Marker>,
+        H::Output: IntoContents + 'static,
+    {
+        let uri = resource.uri.clone();
+        let entry = Arc::new(Readable::resource(resource, handler));
+        self.shared.change(|registry| registry.resources.insert(uri, entry));
+        self.shared.announce(&Change::Resources);
+    }
+
+    /// Announces that what a resource holds changed.
+    pub fn resource_changed(&self, uri: impl Into<String>) {
+        self.shared.announce(&Change::Resource(uri.into()));
+    }
+
+    /// Registers all resources whose addresses follow a template
+    /// ([RFC 6570](https://datatracker.ietf.org/doc/html/rfc6570)); the handler gets the variables.
+    pub fn resource_template<H, Marker>(self, template: ResourceTemplate, handler: H) -> Self
+    where
+        H: Handler<UriVariables, Marker>,
+        H::Output: IntoContents + 'static,
+    {
+        let name = template.uri_template.clone();
+        let parsed = UriTemplate::parse(&name);
+        self.shared.change(|registry| match parsed {
+            Err(error) => {
+                registry.note(DefinitionError::Unusable {
+                    kind: "template",
+                    name,
+                    why: error.to_string(),
+                });
+            }
+            Ok(parsed) => {
+                let entry = Arc::new(Readable::template(
+                    Template {
+                        shown: template,
+                        parsed,
+                    },
+                    handler,
+                ));
+                if registry.templates.insert(name.clone(), entry).is_some() {
+                    registry.note(DefinitionError::Duplicate { kind: "template", name });
+                }
+            }
+        });
+        self
+    }
+
+    /// Registers a prompt. Its arguments are the members of the input type, its description the doc
+    /// comment of that type.
+    pub fn prompt<H, Input, Marker>(self, name: &str, handler: H) -> Self
+    where
+        H: Handler<Input, Marker>,
+        Input: DeserializeOwned + JsonSchema + Send + 'static,
+        H::Output: IntoPrompt + 'static,
+    {
+        let entry = Arc::new(PromptEntry::new(name, handler));
+        self.shared.change(|registry| {
+            if registry.prompts.insert(name.to_owned(), entry).is_some() {
+                registry.note(DefinitionError::Duplicate {
+                    kind: "prompt",
+                    name: name.to_owned(),
+                });
+            }
+        });
+        self
+    }
+
+    /// Suggests values for an argument of a prompt (by its name) or of a template (by the template).
+    pub fn complete<H, Marker, T>(self, of: &str, argument: &str, handler: H) -> Self
+    where
+        H: Handler<Completing, Marker, Output = Vec<T>>,
+        T: Into<String> + 'static,
+    {
+        let entry = CompletionEntry::new(handler);
+        self.shared
+            .change(|registry| registry.completions.insert((of.to_owned(), argument.to_owned()), entry));
+        self
+    }
+
+    /// Puts a `tower` layer around every request; the last one added is the outermost.
+    pub fn layer<L>(self, layer: L) -> Self
+    where
+        L: Layer<RequestService>,
+        L::Service: Service<ServerRequest, Response = Box<serde_json::value::RawValue>, Error = ErrorObject>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        <L::Service as Service<ServerRequest>>::Future: Send,
+    {
+        self.shared.change(|registry| {
+            let inner = registry.service.take().unwrap_or_else(RequestService::innermost);
+            registry.service = Some(RequestService::wrapping(layer.layer(inner)));
+        });
+        self
+    }
+
+    /// Checks everything that was registered.
+    ///
+    /// # Errors
+    /// The first thing that cannot be served.
+    pub fn check(&self) -> Result<(), DefinitionError> {
+        self.shared.registry().check()
+    }
+
+    /// Serves one connection until its client is gone. Work that was accepted is finished within five
+    /// seconds after the client's last word.
+    ///
+    /// # Errors
+    /// If something that was registered cannot be served, or the transport fails.
+    pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
+        self.check()?;
+        serve::run(Arc::clone(&self.shared), transport).await
+    }
+
+    /// Serves stdin and stdout until stdin ends. Nothing else may be written to stdout.
+    ///
+    /// # Errors
+    /// As [`serve`](Self::serve).
+    pub async fn serve_stdio(&self) -> Result<(), ServeError> {
+        self.check()?;
+        self.serve(trunkline_transport::stdio()?).await
+    }
+}
+
+/// Each opened end is served by a task of its own, which ends with it. Needs a runtime.
+impl InMemory for Server {
+    fn open(&self) -> Memory {
+        let (here, there) = trunkline_transport::memory();
+        let server = self.clone();
+        tokio::spawn(async move { server.serve(here).await });
+        there
+    }
+}
