@@ -1,1 +1,11 @@
-//! Scripted peers, a simulated pair, the revision × transport matrix. For tests only.
+//! What tests share: a simulated pair with a fake clock, and peers that speak raw lines.
+//!
+//! Not for use outside of tests; nothing here is stable.
+
+#![expect(clippy::expect_used, reason = "a test that cannot go on says so by a panic")]
+
+mod pair;
+mod raw;
+
+pub use pair::{Direction, Fault, Pair};
+pub use raw::RawPeer;

@@ -1,1 +1,1 @@
-//! Whole-program tests.
+//! Whole-program tests live in `whole/`; this library is empty.

@@ -1,0 +1,259 @@
+//! Text that came from elsewhere, made fit to show: control characters become visible, hidden text is reported.
+//!
+//! A server's text may hold escape codes that clear a screen, set a title, hide a link or write over what was said
+//! before, and characters that nobody sees. None of them reaches a terminal or a model as they are.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Something about a text that the reader should know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Flag {
+    /// It held control characters, such as terminal escape codes. They are shown as visible escapes.
+    ControlCharacters,
+    /// It held characters that turn the reading direction around. They are shown as visible escapes.
+    Bidirectional,
+    /// It held characters that nobody sees. Those that spell hidden text are shown as visible escapes.
+    Invisible,
+    /// It was longer than what is given to a model, and cut there. The whole is kept.
+    Cut,
+    /// Its structured part is not what the tool's output schema promises.
+    SchemaMismatch,
+}
+
+impl Flag {
+    /// What to tell a person or a model.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::ControlCharacters => "control characters were made visible",
+            Self::Bidirectional => "characters that reverse the reading direction were made visible",
+            Self::Invisible => "it holds invisible characters",
+            Self::Cut => "it was too long and was cut",
+            Self::SchemaMismatch => "it does not fit the tool's own output schema",
+        }
+    }
+}
+
+/// Cleaned text and what was found in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// The text.
+    pub text: String,
+    /// What was found.
+    pub flags: BTreeSet<Flag>,
+}
+
+/// Makes a text fit to show. Line ends and tabs stay; other control characters (C0, DEL, C1, line separators) and
+/// characters that reverse or hide text become visible escapes such as `\x1b`.
+///
+/// ```
+/// use trunkline_gate::text::{Flag, clean};
+/// let cleaned = clean("ok\x1b[2J");
+/// assert_eq!(cleaned.text, r"ok\x1b[2J");
+/// assert!(cleaned.flags.contains(&Flag::ControlCharacters));
+/// ```
+pub fn clean(text: &str) -> Cleaned {
+    let mut cleaned = Cleaned {
+        text: String::with_capacity(text.len()),
+        ..Cleaned::default()
+    };
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        if c == '\r' && rest.peek() == Some(&'\n') {
+            continue;
+        }
+        let flag = kind(c);
+        cleaned.flags.extend(flag);
+        match flag {
+            Some(Flag::Invisible) if !spells(c) => cleaned.text.push(c),
+            Some(_) => escape(&mut cleaned.text, c),
+            None => cleaned.text.push(c),
+        }
+    }
+    cleaned
+}
+
+/// A text of a server's on one line of at most `most` characters, for messages and questions. Everything that is not
+/// plainly visible becomes an escape or a space.
+///
+/// ```
+/// use trunkline_gate::text::one_line;
+/// assert_eq!(one_line("first\nsecond\x08", 40), r"first second\x08");
+/// assert_eq!(one_line("0123456789", 4), "0123…");
+/// ```
+pub fn one_line(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    let mut held = 0;
+    for c in text.trim().chars() {
+        if held == most {
+            line.push('…');
+            break;
+        }
+        held += 1;
+        match c {
+            '\n' | '\t' | '\r' => line.push(' '),
+            _ if kind(c).is_some() => escape(&mut line, c),
+            _ => line.push(c),
+        }
+    }
+    line
+}
+
+/// A JSON value as one line of JSON in which every hidden character is an escape of JSON's own, so that what is shown
+/// is exactly what is sent.
+///
+/// ```
+/// use trunkline_gate::text::visible_json;
+/// let value = serde_json::json!({ "path": "a\u{202e}b" });
+/// let shown = visible_json(&value);
+/// assert_eq!(shown, r#"{"path":"a\u202eb"}"#);
+/// assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+/// ```
+pub fn visible_json(value: &Value) -> String {
+    let mut shown = String::new();
+    for c in value.to_string().chars() {
+        // JSON text holds such characters only inside of strings, where an escape means the same.
+        if kind(c).is_some() {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(shown, "\\u{unit:04x}");
+            }
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Cleans every text inside a value, and the names of its members.
+pub fn clean_value(value: &Value, flags: &mut BTreeSet<Flag>) -> Value {
+    let cleaned = |text: &str, flags: &mut BTreeSet<Flag>| {
+        let cleaned = clean(text);
+        flags.extend(cleaned.flags);
+        cleaned.text
+    };
+    match value {
+        Value::String(text) => Value::String(cleaned(text, flags)),
+        Value::Array(items) => Value::Array(items.iter().map(|item| clean_value(item, flags)).collect()),
+        Value::Object(members) => {
+            let members = members.iter();
+            let member = |(name, value): (&String, &Value)| (cleaned(name, flags), clean_value(value, flags));
+            Value::Object(members.map(member).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// What is wrong with a character, if anything.
+fn kind(c: char) -> Option<Flag> {
+    match c {
+        '\n' | '\t' => None,
+        '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{2028}' | '\u{2029}' => Some(Flag::ControlCharacters),
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some(Flag::Bidirectional),
+        // Soft hyphen, fillers, zero width, marks of direction, variation selectors beyond those of emoji, tags.
+        // The joiners U+200C and U+200D and U+FE0E, U+FE0F belong to ordinary text and are left alone.
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2060}'..='\u{2065}'
+        | '\u{206a}'..='\u{206f}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0d}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}' => Some(Flag::Invisible),
+        _ => None,
+    }
+}
+
+/// Whether an invisible character can spell text that only a machine reads: tags and variation selectors.
+fn spells(c: char) -> bool {
+    matches!(c, '\u{e0000}'..='\u{e0fff}' | '\u{fe00}'..='\u{fe0d}')
+}
+
+fn escape(out: &mut String, c: char) {
+    let code = u32::from(c);
+    // Writing to a string cannot fail.
+    let _ = if code < 0x100 {
+        write!(out, "\\x{code:02x}")
+    } else {
+        write!(out, "\\u{{{code:x}}}")
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn flags(text: &str) -> Vec<Flag> {
+        clean(text).flags.into_iter().collect()
+    }
+
+    #[test]
+    fn escape_codes_become_visible() {
+        let hostile = "ok \x1b[2J \x1b]0;x\x07 \x1b]8;;http://h.example\x1b\\click";
+        let cleaned = clean(hostile);
+        assert_eq!(
+            cleaned.text,
+            r"ok \x1b[2J \x1b]0;x\x07 \x1b]8;;http://h.example\x1b\click"
+        );
+        assert_eq!(flags(hostile), [Flag::ControlCharacters]);
+    }
+
+    #[test]
+    fn every_control_character_but_line_end_and_tab_is_made_visible() {
+        for code in (0..0x20).chain(0x7f..0xa0) {
+            let c = char::from_u32(code).unwrap();
+            let cleaned = clean(&format!("a{c}b"));
+            let stays = matches!(c, '\n' | '\t');
+            assert_eq!(cleaned.text.contains(c), stays, "{code:x}");
+            assert_eq!(cleaned.flags.is_empty(), stays, "{code:x}");
+        }
+    }
+
+    #[test]
+    fn a_line_end_of_two_is_one_and_a_lone_return_is_an_overwrite() {
+        assert_eq!(clean("a\r\nb"), Cleaned { text: "a\nb".into(), flags: BTreeSet::new() });
+        assert_eq!(clean("rm -rf\rls").text, r"rm -rf\rls".replace(r"\r", r"\x0d"));
+    }
+
+    #[test]
+    fn hidden_text_is_found() {
+        assert_eq!(flags("pay \u{202e}000.1"), [Flag::Bidirectional]);
+        assert_eq!(clean("pay \u{202e}1").text, r"pay \u{202e}1");
+        assert_eq!(flags("a\u{200b}b"), [Flag::Invisible]);
+        assert_eq!(clean("\u{e0041}\u{e0042}").text, r"\u{e0041}\u{e0042}");
+        assert_eq!(flags("가족 \u{1f468}\u{200d}\u{1f469} ❤\u{fe0f} नमस्ते"), [], "ordinary text");
+    }
+
+    #[test]
+    fn values_are_cleaned_all_through() {
+        let mut flags = BTreeSet::new();
+        let cleaned = clean_value(&json!({ "a\u{1b}": ["\u{9b}2J", 1, null, { "b": "\u{202e}" }] }), &mut flags);
+        assert_eq!(cleaned, json!({ r"a\x1b": [r"\x9b2J", 1, null, { "b": r"\u{202e}" }] }));
+        assert_eq!(flags.len(), 2);
+    }
+
+    #[test]
+    fn shown_json_is_the_same_json() {
+        let value = json!({ "a\u{200b}": "\u{e0041}\n\u{7f}\u{85}", "n": 18_446_744_073_709_551_615_u64 });
+        let shown = visible_json(&value);
+        assert!(shown.is_ascii(), "{shown}");
+        assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
+    }
+}

@@ -1,0 +1,553 @@
+//! One connection, driven by one task: send what is asked for, read, hand out, write what is waiting.
+//!
+//! A request costs its place in the channel to this task and one channel back. What a server asks for is
+//! answered by tasks of its own, so a slow person holds up nothing.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Instant, Sleep};
+use trunkline_proto::client::{
+    Agreement, Answer, Config, ConnectError as HandshakeError, Connection, Event, RequestOptions,
+};
+use trunkline_transport::{Received, Transport, TransportError};
+use trunkline_types::{
+    ErrorObject, Extra, InputRequest, InputRequiredResult, Method, Progress, RequestId, SubscriptionFilter,
+};
+
+use crate::feed::FeedWriter;
+use crate::inputs::Answers;
+use crate::notices::{NoiseReport, Notice};
+use crate::subscription::wants;
+use crate::{CallError, ConnectError, lock};
+
+/// Bytes that may wait to be written before further requests are refused.
+pub const MAX_QUEUED: usize = 64 * 1024 * 1024;
+/// Requests that may wait for their answers before further ones are refused.
+pub const MAX_WAITING: usize = 16 * 1024;
+/// Requests that wait for their turn to be written; further callers wait.
+pub(crate) const SUBMITTED: usize = 256;
+/// Messages and requests that are taken before what they caused is written.
+const AT_ONCE: usize = 128;
+
+/// What came of a request.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Complete(Box<RawValue>),
+    InputRequired(Box<InputRequiredResult>),
+}
+
+/// A request on its way to the connection.
+pub(crate) struct Submit {
+    pub(crate) method: Method,
+    pub(crate) params: Extra,
+    pub(crate) options: RequestOptions,
+    pub(crate) waiting: Waiting,
+}
+
+/// Who waits for a request.
+pub(crate) enum Waiting {
+    Call {
+        reply: oneshot::Sender<Result<Outcome, CallError>>,
+        progress: Option<FeedWriter<Progress>>,
+    },
+    Stream {
+        opened: Option<oneshot::Sender<Result<SubscriptionFilter, CallError>>>,
+        feed: FeedWriter<Notice>,
+    },
+    Nobody,
+}
+
+impl Waiting {
+    fn is_closed(&self) -> bool {
+        match self {
+            Self::Call { reply, .. } => reply.is_closed(),
+            Self::Stream { feed, .. } => feed.is_closed(),
+            Self::Nobody => false,
+        }
+    }
+
+    /// Hands out the answer. Whoever waited may be gone, which is noticed elsewhere.
+    fn finish(self, outcome: Result<Outcome, CallError>) {
+        match self {
+            Self::Call { reply, .. } => drop(reply.send(outcome)),
+            Self::Stream { opened: Some(opened), .. } => {
+                let error = outcome.err().unwrap_or_else(|| {
+                    CallError::Invalid("the server ended the stream of notices before it was open".to_owned())
+                });
+                drop(opened.send(Err(error)));
+            }
+            Self::Stream { opened: None, .. } | Self::Nobody => {}
+        }
+    }
+}
+
+/// What else the connection is told. It never waits.
+pub(crate) enum Control {
+    /// Somebody who waited is gone.
+    Dropped,
+    /// Somebody listens to the notices of a legacy server.
+    Watch(Watch),
+    /// The connection is to end.
+    Close,
+}
+
+pub(crate) struct Watch {
+    pub(crate) filter: SubscriptionFilter,
+    pub(crate) feed: FeedWriter<Notice>,
+}
+
+impl Watch {
+    fn uris(&self) -> impl Iterator<Item = &String> {
+        self.filter.resource_subscriptions.iter().flatten()
+    }
+}
+
+/// How far a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    Open,
+    /// Nothing is sent or received any more.
+    Ended,
+    /// The server was shut down too.
+    Finished,
+}
+
+/// What the driver leaves for everybody to read.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) tools: AtomicU64,
+    pub(crate) prompts: AtomicU64,
+    pub(crate) resources: AtomicU64,
+    pub(crate) noise: Mutex<NoiseReport>,
+    /// Set when the connection ends: what is known about why.
+    pub(crate) ended: OnceLock<Option<String>>,
+}
+
+impl State {
+    pub(crate) fn diagnosis(&self) -> Option<String> {
+        self.ended.get().cloned().flatten()
+    }
+}
+
+/// The ends of the channels that the driver reads from, and what it reports to.
+pub(crate) struct Ports {
+    pub(crate) requests: mpsc::Receiver<Submit>,
+    pub(crate) control: mpsc::UnboundedReceiver<Control>,
+    pub(crate) connecting: oneshot::Sender<Result<Agreement, ConnectError>>,
+    pub(crate) notices: FeedWriter<Notice>,
+    pub(crate) stage: watch::Sender<Stage>,
+    pub(crate) state: Arc<State>,
+    pub(crate) answers: Answers,
+}
+
+/// Drives a connection from its first message to its end. `close_wait` bounds the end where the transport
+/// does not bound it itself.
+pub(crate) async fn run(transport: impl Transport, config: Config, ports: Ports, close_wait: Option<Duration>) {
+    let mut driver = Driver::new(transport, config, ports);
+    poll_fn(|cx| driver.poll(cx)).await;
+    driver.end(Some("this side closed the connection".to_owned()));
+    let Driver { mut transport, stage, .. } = driver;
+    let closed = poll_fn(|cx| transport.poll_close(cx));
+    // It is over in either case, and nobody is left who could do something about a fault.
+    match close_wait {
+        Some(wait) => drop(tokio::time::timeout(wait, closed).await),
+        None => drop(closed.await),
+    }
+    drop(transport);
+    stage.send_replace(Stage::Finished);
+}
+
+struct Driver<T> {
+    transport: T,
+    connection: Connection,
+    requests: mpsc::Receiver<Submit>,
+    control: mpsc::UnboundedReceiver<Control>,
+    connecting: Option<oneshot::Sender<Result<Agreement, ConnectError>>>,
+    waiting: HashMap<RequestId, Waiting>,
+    watches: Vec<Watch>,
+    /// How many watches each resource has.
+    watched: HashMap<String, usize>,
+    answers: Answers,
+    asking: JoinSet<(RequestId, Result<Value, ErrorObject>)>,
+    aborts: HashMap<RequestId, AbortHandle>,
+    notices: Option<FeedWriter<Notice>>,
+    state: Arc<State>,
+    stage: watch::Sender<Stage>,
+    epoch: Instant,
+    timer: Pin<Box<Sleep>>,
+    fault: Option<TransportError>,
+    writable: bool,
+    closing: bool,
+}
+
+impl<T: Transport> Driver<T> {
+    fn new(transport: T, config: Config, ports: Ports) -> Self {
+        let epoch = Instant::now();
+        Self {
+            transport,
+            connection: Connection::new(config, Duration::ZERO),
+            requests: ports.requests,
+            control: ports.control,
+            connecting: Some(ports.connecting),
+            waiting: HashMap::new(),
+            watches: Vec::new(),
+            watched: HashMap::new(),
+            answers: ports.answers,
+            asking: JoinSet::new(),
+            aborts: HashMap::new(),
+            notices: Some(ports.notices),
+            state: ports.state,
+            stage: ports.stage,
+            epoch,
+            timer: Box::pin(tokio::time::sleep_until(epoch)),
+            fault: None,
+            writable: true,
+            closing: false,
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.epoch.elapsed()
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let held = self.is_held();
+            let mut moved = self.take_control(cx);
+            moved |= self.take_requests(cx);
+            moved |= self.take_answers(cx);
+            moved |= self.read(cx);
+            moved |= self.take_time(cx);
+            self.write(cx);
+            if self.closing {
+                return Poll::Ready(());
+            }
+            // What was held back by a full queue may be read now.
+            if !moved && !(held && !self.is_held()) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// A server that asks without end and does not read the answers is not read either. Below this mark
+    /// it always is: two sides that both wait for the other to read would wait for ever.
+    fn is_held(&self) -> bool {
+        self.transport.queued() > MAX_QUEUED
+    }
+
+    fn take_control(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut moved = false;
+        let mut dropped = false;
+        while let Poll::Ready(Some(control)) = self.control.poll_recv(cx) {
+            moved = true;
+            match control {
+                Control::Dropped => dropped = true,
+                Control::Watch(watch) => {
+                    for uri in watch.uris() {
+                        *self.watched.entry(uri.clone()).or_default() += 1;
+                    }
+                    self.watches.push(watch);
+                }
+                Control::Close => self.closing = true,
+            }
+        }
+        if dropped {
+            self.sweep();
+        }
+        moved
+    }
+
+    /// Gives up on what nobody waits for any more.
+    fn sweep(&mut self) {
+        let gone: Vec<RequestId> = self
+            .waiting
+            .iter()
+            .filter(|(_, waiting)| waiting.is_closed())
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in gone {
+            self.waiting.remove(&id);
+            self.connection.cancel(&id, "no longer wanted");
+        }
+        for watch in self.watches.extract_if(.., |watch| watch.feed.is_closed()).collect::<Vec<_>>() {
+            for uri in watch.uris() {
+                self.unwatch(uri);
+            }
+        }
+        self.transmit();
+    }
+
+    fn unwatch(&mut self, uri: &str) {
+        let Some(count) = self.watched.get_mut(uri) else { return };
+        *count -= 1;
+        if *count == 0 {
+            self.watched.remove(uri);
+            let mut params = Extra::new();
+            params.insert("uri".to_owned(), uri.into());
+            self.submit(Submit {
+                method: Method::Unsubscribe,
+                params,
+                options: RequestOptions::default(),
+                waiting: Waiting::Nobody,
+            });
+        }
+    }
+
+    fn take_requests(&mut self, cx: &mut Context<'_>) -> bool {
+        for taken in 0..AT_ONCE {
+            match self.requests.poll_recv(cx) {
+                Poll::Ready(Some(submit)) => self.submit(submit),
+                Poll::Ready(None) => {
+                    // The last client is gone.
+                    self.closing = true;
+                    return true;
+                }
+                Poll::Pending => return taken > 0,
+            }
+        }
+        true
+    }
+
+    fn submit(&mut self, submit: Submit) {
+        let Submit {
+            method,
+            params,
+            options,
+            waiting,
+        } = submit;
+        if waiting.is_closed() {
+            return;
+        }
+        if !self.writable {
+            let diagnosis = Some("the server no longer takes messages".to_owned());
+            return waiting.finish(Err(CallError::Closed { diagnosis }));
+        }
+        let (queued, open) = (self.transport.queued(), self.connection.waiting());
+        if queued > MAX_QUEUED || open >= MAX_WAITING {
+            return waiting.finish(Err(CallError::Congested { queued, waiting: open }));
+        }
+        let now = self.now();
+        match self.connection.request(now, method, params, &options) {
+            Ok(id) => drop(self.waiting.insert(id, waiting)),
+            Err(error) => waiting.finish(Err(CallError::NotSent(error))),
+        }
+        self.transmit();
+    }
+
+    fn take_answers(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut moved = false;
+        while let Poll::Ready(Some(answered)) = self.asking.poll_join_next(cx) {
+            moved = true;
+            // One that was withdrawn has nothing to say.
+            if let Ok((id, outcome)) = answered {
+                self.aborts.remove(&id);
+                self.connection.answer(&id, outcome);
+            }
+        }
+        moved
+    }
+
+    fn read(&mut self, cx: &mut Context<'_>) -> bool {
+        for taken in 0..AT_ONCE {
+            if self.closing || self.is_held() {
+                return taken > 0;
+            }
+            match self.transport.poll_receive(cx) {
+                Poll::Pending => return taken > 0,
+                Poll::Ready(Ok(Received::Message(message))) => {
+                    let now = self.now();
+                    self.connection.handle_message(now, &message);
+                    self.take_events(message.len());
+                }
+                Poll::Ready(Ok(Received::TooLong { limit, start })) => {
+                    self.connection.handle_too_long(limit, &start);
+                    self.take_events(start.len());
+                }
+                Poll::Ready(Ok(Received::End)) => self.end(None),
+                Poll::Ready(Err(error)) => {
+                    self.fault = Some(error);
+                    self.end(None);
+                }
+                // Newer kinds of news have no meaning here yet.
+                Poll::Ready(Ok(_)) => {}
+            }
+            self.transmit();
+        }
+        true
+    }
+
+    /// The end of the connection, however it came: everybody who waits is told, and so is everybody who
+    /// comes later.
+    fn end(&mut self, diagnosis: Option<String>) {
+        self.closing = true;
+        self.transmit();
+        let diagnosis = diagnosis.or_else(|| self.diagnosis());
+        if self.state.ended.set(diagnosis).is_err() {
+            return;
+        }
+        self.connection.handle_end();
+        self.take_events(0);
+        self.requests.close();
+        while let Ok(submit) = self.requests.try_recv() {
+            let diagnosis = self.state.diagnosis();
+            submit.waiting.finish(Err(CallError::Closed { diagnosis }));
+        }
+        self.asking.abort_all();
+        self.watches.clear();
+        self.notices = None;
+        self.stage.send_replace(Stage::Ended);
+    }
+
+    fn diagnosis(&self) -> Option<String> {
+        let Some(fault) = &self.fault else {
+            return self.transport.diagnosis();
+        };
+        Some(match fault.source() {
+            Some(source) => format!("{fault}: {source}"),
+            None => fault.to_string(),
+        })
+    }
+
+    /// Hands out what a message caused; `size` is the message's.
+    fn take_events(&mut self, size: usize) {
+        while let Some(event) = self.connection.poll_event() {
+            match event {
+                Event::Connected => {
+                    if let (Some(connecting), Some(agreement)) = (self.connecting.take(), self.connection.agreement()) {
+                        // If nobody connects any more, the channel of requests is closed too.
+                        let _ = connecting.send(Ok(agreement.clone()));
+                    }
+                }
+                Event::ConnectFailed(error) => self.connect_failed(error),
+                Event::Answered { id, answer } => {
+                    if let Some(waiting) = self.waiting.remove(&id) {
+                        waiting.finish(self.outcome(answer));
+                    }
+                }
+                Event::Progress { id, progress } => {
+                    if let Some(Waiting::Call { progress: Some(feed), .. }) = self.waiting.get(&id) {
+                        feed.push(progress, size);
+                    }
+                }
+                Event::Asked { id, request } => self.asked(id, request),
+                Event::AskWithdrawn { id } => {
+                    if let Some(abort) = self.aborts.remove(&id) {
+                        abort.abort();
+                    }
+                }
+                Event::Listening { id, filter } => {
+                    if let Some(Waiting::Stream { opened, .. }) = self.waiting.get_mut(&id)
+                        && let Some(opened) = opened.take()
+                    {
+                        let _ = opened.send(Ok(filter));
+                    }
+                }
+                Event::Notice {
+                    method,
+                    params,
+                    subscription,
+                } => self.notice(method, params, subscription, size),
+                Event::Noise(noise) => lock(&self.state.noise).add(noise),
+            }
+        }
+    }
+
+    fn outcome(&self, answer: Answer) -> Result<Outcome, CallError> {
+        Err(match answer {
+            Answer::Complete(result) => return Ok(Outcome::Complete(result)),
+            Answer::InputRequired(wanted) => return Ok(Outcome::InputRequired(wanted)),
+            Answer::Refused(error) => CallError::Refused(error),
+            Answer::Invalid(why) => CallError::Invalid(why),
+            Answer::TimedOut => CallError::TimedOut,
+            Answer::Lost => CallError::Lost {
+                diagnosis: self.state.diagnosis(),
+            },
+        })
+    }
+
+    fn connect_failed(&mut self, error: HandshakeError) {
+        self.closing = true;
+        let Some(connecting) = self.connecting.take() else { return };
+        let error = match self.fault.clone() {
+            Some(fault) => ConnectError::Transport(fault),
+            None => {
+                let unclear = !matches!(
+                    error,
+                    HandshakeError::Refused(_) | HandshakeError::NoCommonRevision { .. }
+                );
+                let diagnosis = if unclear { self.transport.diagnosis() } else { None };
+                ConnectError::Handshake(error, diagnosis)
+            }
+        };
+        let _ = connecting.send(Err(error));
+    }
+
+    fn asked(&mut self, id: RequestId, request: InputRequest) {
+        let answering = self.answers.clone().answer(request);
+        let task_id = id.clone();
+        let abort = self.asking.spawn(async move { (task_id, answering.await) });
+        self.aborts.insert(id, abort);
+    }
+
+    fn notice(&mut self, method: Method, params: Extra, subscription: Option<RequestId>, size: usize) {
+        let notice = Notice::new(method, params);
+        let changed = match &notice {
+            Notice::ToolsChanged => Some(&self.state.tools),
+            Notice::PromptsChanged => Some(&self.state.prompts),
+            Notice::ResourcesChanged => Some(&self.state.resources),
+            _ => None,
+        };
+        if let Some(changed) = changed {
+            changed.fetch_add(1, Ordering::Release);
+        }
+        if let Some(Waiting::Stream { feed, .. }) = subscription.and_then(|id| self.waiting.get(&id)) {
+            feed.push(notice.clone(), size);
+        }
+        for watch in self.watches.iter().filter(|watch| wants(&watch.filter, &notice)) {
+            watch.feed.push(notice.clone(), size);
+        }
+        if let Some(feed) = &self.notices {
+            feed.push(notice, size);
+        }
+    }
+
+    fn take_time(&mut self, cx: &mut Context<'_>) -> bool {
+        let now = self.now();
+        self.connection.handle_timeout(now);
+        self.take_events(0);
+        // A stream of notices may wait longer than the clock can count.
+        let wake = self.connection.poll_timeout().and_then(|at| self.epoch.checked_add(at));
+        let Some(wake) = wake else { return false };
+        if self.timer.deadline() != wake {
+            self.timer.as_mut().reset(wake);
+        }
+        self.timer.as_mut().poll(cx).is_ready()
+    }
+
+    fn transmit(&mut self) {
+        while let Some(message) = self.connection.poll_transmit() {
+            self.transport.send(message);
+        }
+    }
+
+    fn write(&mut self, cx: &mut Context<'_>) {
+        self.transmit();
+        if self.writable
+            && let Poll::Ready(Err(_)) = self.transport.poll_flush(cx)
+        {
+            // What the server sent before can still be read, and then its end.
+            self.writable = false;
+        }
+    }
+}

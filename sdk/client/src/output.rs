@@ -1,0 +1,121 @@
+//! Results of tools: their text, their structured result, and the check of it.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use trunkline_schema::Schema;
+use trunkline_types::{CallToolResult, StructuredContent, Tool};
+
+use crate::CallError;
+
+/// What a tool returned: a [`CallToolResult`] with its structured result checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Called(pub CallToolResult);
+
+impl Called {
+    /// Reads the structured result. Where there is none, as in the oldest revisions, the text is read as JSON.
+    ///
+    /// # Errors
+    /// [`CallError::Mismatch`] if the tool failed, or its result does not fit the type.
+    pub fn structured<T: DeserializeOwned>(&self) -> Result<T, CallError> {
+        if self.failed() {
+            return Err(CallError::Mismatch(format!("the tool reports an error: {}", self.text())));
+        }
+        let read = match &self.0.structured_content {
+            Some(value) => T::deserialize(value),
+            None => serde_json::from_str(&self.text()),
+        };
+        read.map_err(|error| CallError::Mismatch(error.to_string()))
+    }
+
+    /// The result itself.
+    pub fn into_inner(self) -> CallToolResult {
+        self.0
+    }
+}
+
+impl Deref for Called {
+    type Target = CallToolResult;
+
+    fn deref(&self) -> &CallToolResult {
+        &self.0
+    }
+}
+
+impl From<Called> for CallToolResult {
+    fn from(called: Called) -> Self {
+        called.0
+    }
+}
+
+/// The output schemas of the tools listed last.
+#[derive(Debug, Default)]
+pub(crate) struct Outputs {
+    /// How often the list had changed when it was read.
+    pub(crate) generation: u64,
+    schemas: HashMap<String, Compiled>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    source: Value,
+    schema: Result<Arc<Schema>, String>,
+}
+
+impl Outputs {
+    /// Takes the schemas of a new list. Returns what is wrong with those that cannot be used.
+    pub(crate) fn replace(&mut self, generation: u64, tools: &[Tool]) -> Vec<String> {
+        let mut before = std::mem::take(&mut self.schemas);
+        let mut warnings = Vec::new();
+        for tool in tools {
+            let Some(source) = &tool.output_schema else { continue };
+            let compiled = match before.remove(&tool.name) {
+                Some(same) if same.source == *source => same,
+                _ => Compiled {
+                    source: source.clone(),
+                    schema: Schema::compile(source).map(Arc::new).map_err(|error| error.to_string()),
+                },
+            };
+            if let Err(why) = &compiled.schema {
+                warnings.push(format!(
+                    "the output schema of tool {:?} cannot be used, so its results are not checked: {why}",
+                    tool.name
+                ));
+            }
+            self.schemas.insert(tool.name.clone(), compiled);
+        }
+        self.generation = generation;
+        warnings
+    }
+
+    /// The schema of a tool's structured results.
+    pub(crate) fn schema(&self, tool: &str) -> Option<Arc<Schema>> {
+        self.schemas.get(tool)?.schema.clone().ok()
+    }
+}
+
+/// Checks the structured result of a call that succeeded, and nothing else of it.
+pub(crate) fn check(
+    result: &CallToolResult,
+    allowed: StructuredContent,
+    schema: Option<&Schema>,
+) -> Result<(), CallError> {
+    if result.failed() {
+        return Ok(());
+    }
+    match (&result.structured_content, schema) {
+        (Some(value), _) if allowed != StructuredContent::Any && !value.is_object() => Err(CallError::Mismatch(
+            "it must be an object in this revision of the protocol".to_owned(),
+        )),
+        (Some(value), Some(schema)) => schema
+            .check(value)
+            .map_err(|mismatch| CallError::Mismatch(mismatch.to_string())),
+        (None, Some(_)) => Err(CallError::Mismatch(
+            "there is none, though the tool has an output schema".to_owned(),
+        )),
+        (_, None) => Ok(()),
+    }
+}
