@@ -2,4 +2,5 @@
 
 #![expect(clippy::panic, reason = "tests say what is wrong by a panic")]
 
+mod scenarios;
 mod tidy;

@@ -81,7 +81,9 @@ impl Waiting {
     fn finish(self, outcome: Result<Outcome, CallError>) {
         match self {
             Self::Call { reply, .. } => drop(reply.send(outcome)),
-            Self::Stream { opened: Some(opened), .. } => {
+            Self::Stream {
+                opened: Some(opened), ..
+            } => {
                 let error = outcome.err().unwrap_or_else(|| {
                     CallError::Invalid("the server ended the stream of notices before it was open".to_owned())
                 });
@@ -157,7 +159,9 @@ pub(crate) async fn run(transport: impl Transport, config: Config, ports: Ports,
     let mut driver = Driver::new(transport, config, ports);
     poll_fn(|cx| driver.poll(cx)).await;
     driver.end(Some("this side closed the connection".to_owned()));
-    let Driver { mut transport, stage, .. } = driver;
+    let Driver {
+        mut transport, stage, ..
+    } = driver;
     let closed = poll_fn(|cx| transport.poll_close(cx));
     // It is over in either case, and nobody is left who could do something about a fault.
     match close_wait {
@@ -280,7 +284,11 @@ impl<T: Transport> Driver<T> {
             self.waiting.remove(&id);
             self.connection.cancel(&id, "no longer wanted");
         }
-        for watch in self.watches.extract_if(.., |watch| watch.feed.is_closed()).collect::<Vec<_>>() {
+        for watch in self
+            .watches
+            .extract_if(.., |watch| watch.feed.is_closed())
+            .collect::<Vec<_>>()
+        {
             for uri in watch.uris() {
                 self.unwatch(uri);
             }
@@ -436,7 +444,10 @@ impl<T: Transport> Driver<T> {
                     }
                 }
                 Event::Progress { id, progress } => {
-                    if let Some(Waiting::Call { progress: Some(feed), .. }) = self.waiting.get(&id) {
+                    if let Some(Waiting::Call {
+                        progress: Some(feed), ..
+                    }) = self.waiting.get(&id)
+                    {
                         feed.push(progress, size);
                     }
                 }
@@ -478,7 +489,9 @@ impl<T: Transport> Driver<T> {
 
     fn connect_failed(&mut self, error: HandshakeError) {
         self.closing = true;
-        let Some(connecting) = self.connecting.take() else { return };
+        let Some(connecting) = self.connecting.take() else {
+            return;
+        };
         let error = match self.fault.clone() {
             Some(fault) => ConnectError::Transport(fault),
             None => {

@@ -93,7 +93,10 @@ impl fmt::Display for CallError {
                 "the server does not keep up: {queued} bytes wait to be written and {waiting} requests for an answer; \
                  try again later"
             ),
-            Self::TooManyRounds => write!(f, "the server asked for input more than {MAX_ROUNDS} times in one request"),
+            Self::TooManyRounds => write!(
+                f,
+                "the server asked for input more than {MAX_ROUNDS} times in one request"
+            ),
             Self::Unanswered(error) => write!(f, "the server asked for input that it does not get: {error}"),
             Self::Mismatch(why) => write!(f, "the tool ran, but its structured result is wrong: {why}"),
             Self::Arguments(why) => write!(f, "arguments must be a JSON object: {why}"),

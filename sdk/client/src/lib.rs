@@ -14,6 +14,7 @@ mod subscription;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub use cache::MAX_TTL;
 pub use call::{Call, CallOptions, MAX_ROUNDS};
 pub use client::Client;
 pub use connector::Connector;
@@ -25,7 +26,9 @@ pub use notices::{MAX_NOISE, MAX_NOTICE_BYTES, MAX_NOTICES, NoiseReport, Notice,
 pub use output::Called;
 pub use subscription::Subscription;
 pub use trunkline_proto::Timeouts;
-pub use trunkline_proto::client::{Agreement, ConnectError as HandshakeError, Noise, NoiseReason, Opening, RequestError};
+pub use trunkline_proto::client::{
+    Agreement, ConnectError as HandshakeError, Noise, NoiseReason, Opening, RequestError,
+};
 pub use trunkline_transport::{Command, InMemory, Tap, Transport, TransportError};
 /// The messages of the protocol.
 pub use trunkline_types as types;

@@ -22,7 +22,10 @@ impl Called {
     /// [`CallError::Mismatch`] if the tool failed, or its result does not fit the type.
     pub fn structured<T: DeserializeOwned>(&self) -> Result<T, CallError> {
         if self.failed() {
-            return Err(CallError::Mismatch(format!("the tool reports an error: {}", self.text())));
+            return Err(CallError::Mismatch(format!(
+                "the tool reports an error: {}",
+                self.text()
+            )));
         }
         let read = match &self.0.structured_content {
             Some(value) => T::deserialize(value),

@@ -16,6 +16,24 @@ pub enum Language {
 }
 
 impl Language {
+    /// Every language.
+    pub const ALL: [Self; 2] = [Self::English, Self::Korean];
+
+    /// The ISO 639-1 code, which is also the value on the wire.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::Korean => "ko",
+        }
+    }
+
+    /// The language of a code, in upper or lower case.
+    pub fn from_code(code: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|language| language.code().eq_ignore_ascii_case(code))
+    }
+
     /// The language a text is written in: Korean when it holds any Hangul, English otherwise.
     ///
     /// ```
@@ -43,7 +61,7 @@ impl JsonSchema for Language {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": ["en", "ko"] })
+        json_schema!({ "type": "string", "enum": Self::ALL.map(Self::code) })
     }
 }
 
@@ -73,5 +91,16 @@ mod tests {
             serde_json::from_value::<Language>(value.clone()).unwrap();
         }
         assert!(serde_json::from_str::<Language>("\"fr\"").is_err());
+    }
+
+    #[test]
+    fn codes_are_those_of_the_wire_in_any_case() {
+        for language in Language::ALL {
+            assert_eq!(serde_json::to_value(language).unwrap(), language.code());
+            assert_eq!(Language::from_code(language.code()), Some(language));
+        }
+        assert_eq!(Language::from_code("KO"), Some(Language::Korean));
+        assert_eq!(Language::from_code(""), None);
+        assert_eq!(Language::from_code("fr"), None);
     }
 }

@@ -8,6 +8,7 @@
 //!   [`complete`] completes names.
 //! * [`Weather`] is the answer, structured and as a [sentence](Weather::sentence) in English or Korean.
 //! * [`Live`] asks Open-Meteo. It blocks; async callers put it on a blocking thread.
+//! * [`server()`] is all of this as an MCP server.
 //!
 //! ```
 //! use trunkline_weather::{Language, sample};
@@ -27,9 +28,11 @@ pub mod live;
 pub mod lookup;
 mod names;
 mod report;
+mod server;
 
 pub use conditions::Conditions;
 pub use language::Language;
 pub use live::{Live, LiveError, LiveSettings};
 pub use lookup::{LookupError, complete, find};
 pub use report::{GetWeather, Source, Weather, sample};
+pub use server::{Settings, server};

@@ -243,14 +243,10 @@ impl Live {
 
     fn locate(&self, asked: &str, unknown: LookupError, started: Instant) -> Result<Place, LiveError> {
         let language = Language::of(asked);
-        let code = match language {
-            Language::English => "en",
-            Language::Korean => "ko",
-        };
         let query = [
             ("name", asked.trim()),
             ("count", "1"),
-            ("language", code),
+            ("language", language.code()),
             ("format", "json"),
         ];
         let matches: Matches = self.get(&self.settings.geocoding, "/v1/search", &query, started)?;

@@ -7,7 +7,7 @@ use crate::cities::City;
 use crate::lookup::{LookupError, find};
 use crate::{Conditions, Language};
 
-/// Current weather for a city.
+/// Current weather for a city: temperature, conditions, humidity and wind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GetWeather {
     /// Name of the city in English or Korean, for example "Seoul", "서울" or "New York". A country may follow after a

@@ -1,0 +1,163 @@
+//! What came back, made fit for a model and a terminal: checked, cleaned, cut. The whole is kept.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use trunkline_client::CallError;
+use trunkline_types::{CallToolResult, Content, ResourceContents};
+
+use super::{Answer, Outcome};
+use crate::text::{Flag, clean, clean_value, one_line};
+
+/// Most bytes of text, and of structured result, that a model is given, unless the gate is told otherwise.
+pub const DEFAULT_MAX_TEXT: usize = 256 << 10;
+
+/// What a server answered, or why there is no answer.
+pub(crate) type Result = std::result::Result<CallToolResult, CallError>;
+
+pub(crate) fn verify(result: Result, max_text: usize) -> Outcome {
+    match result {
+        Ok(result) => Outcome::Answered(Box::new(answer(result, max_text))),
+        // The tool ran: that is known, and so it is not a call of unknown outcome.
+        Err(CallError::Mismatch(why)) => {
+            let why = one_line(&why, 500);
+            let text = format!("The tool ran, and its result is not what it must be: {why}. Do not rely on it.");
+            let mut answer = answer(CallToolResult::error(text), max_text);
+            answer.flags.insert(Flag::SchemaMismatch);
+            Outcome::Answered(Box::new(answer))
+        }
+        Err(error) => {
+            let why = one_line(&error.to_string(), 1500);
+            if error.may_have_run() {
+                Outcome::Unknown { why }
+            } else {
+                Outcome::Failed { why }
+            }
+        }
+    }
+}
+
+fn answer(result: CallToolResult, max_text: usize) -> Answer {
+    let mut flags = BTreeSet::new();
+    let parts: Vec<String> = result.content.iter().map(shown).collect();
+    let cleaned = clean(&parts.join("\n"));
+    flags.extend(cleaned.flags);
+    let (text, cut) = cut(cleaned.text, max_text);
+    let structured = result.structured_content.as_ref();
+    let structured = structured.map(|value| clean_value(value, &mut flags));
+    let too_long = structured.as_ref().is_some_and(|value| value.to_string().len() > max_text);
+    if cut || too_long {
+        flags.insert(Flag::Cut);
+    }
+    Answer {
+        text,
+        structured: structured.filter(|_| !too_long),
+        is_error: result.failed(),
+        flags,
+        whole: result,
+    }
+}
+
+/// One piece of content in words: text as it is, the rest named.
+fn shown(content: &Content) -> String {
+    let size = |base64: &str| base64.len() / 4 * 3;
+    match content {
+        Content::Text(text) => text.text.clone(),
+        Content::Image(media) => format!("[picture, {}, {} bytes]", media.mime_type, size(&media.data)),
+        Content::Audio(media) => format!("[sound, {}, {} bytes]", media.mime_type, size(&media.data)),
+        Content::ResourceLink(resource) => format!("[resource {}: {}]", resource.uri, resource.name),
+        Content::Resource(embedded) => resource_text(&embedded.resource),
+        Content::Other(object) => {
+            let kind = object.get("type").and_then(Value::as_str).unwrap_or("unknown");
+            format!("[content of type {kind}]")
+        }
+    }
+}
+
+/// The contents of a resource in words.
+pub(crate) fn resource_text(contents: &ResourceContents) -> String {
+    match contents {
+        ResourceContents::Text(body) => body.body.text.clone(),
+        ResourceContents::Blob(body) => {
+            let kind = body.mime_type.as_deref().unwrap_or("bytes");
+            format!("[{kind}, {} bytes, {}]", body.body.blob.len() / 4 * 3, body.uri)
+        }
+        ResourceContents::Other(_) => "[contents that are neither text nor bytes]".to_owned(),
+    }
+}
+
+/// The first `most` bytes, at a character's border, with a note of what is missing.
+fn cut(mut text: String, most: usize) -> (String, bool) {
+    if text.len() <= most {
+        return (text, false);
+    }
+    let whole = text.len();
+    let mut end = most;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    text.push_str(&format!("\n[cut here: {end} of {whole} bytes]"));
+    (text, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn answered(result: CallToolResult, max_text: usize) -> Answer {
+        match verify(Ok(result), max_text) {
+            Outcome::Answered(answer) => *answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_result_is_cleaned_and_the_whole_is_kept() {
+        let mut result = CallToolResult::text_result("ok\x1b[2J");
+        result.structured_content = Some(json!({ "name": "a\u{202e}" }));
+        let answer = answered(result.clone(), 1000);
+        assert_eq!(answer.text, r"ok\x1b[2J");
+        assert_eq!(answer.structured, Some(json!({ "name": r"a\u{202e}" })));
+        assert_eq!(answer.flags.len(), 2);
+        assert_eq!(answer.whole, result);
+        assert!(Outcome::Answered(Box::new(answer)).for_model().contains("About this result"));
+    }
+
+    #[test]
+    fn a_long_result_is_cut_at_a_character_and_says_so() {
+        let mut result = CallToolResult::text_result("가".repeat(10));
+        result.structured_content = Some(json!({ "long": "x".repeat(40) }));
+        let answer = answered(result, 10);
+        assert_eq!(answer.text, "가가가\n[cut here: 9 of 30 bytes]");
+        assert_eq!(answer.structured, None);
+        assert_eq!(answer.flags, BTreeSet::from([Flag::Cut]));
+        assert_eq!(answer.whole.text().chars().count(), 10);
+        let exact = answered(CallToolResult::text_result("x".repeat(10)), 10);
+        assert!(exact.flags.is_empty() && exact.text.len() == 10);
+    }
+
+    #[test]
+    fn what_is_not_text_is_named() {
+        let mut result = CallToolResult::text_result("see");
+        result.content.push(Content::image("AAAA", "image/png"));
+        result.content.push(Content::Other(
+            json!({ "type": "hologram" }).as_object().unwrap().clone(),
+        ));
+        assert_eq!(answered(result, 1000).text, "see\n[picture, image/png, 3 bytes]\n[content of type hologram]");
+    }
+
+    #[test]
+    fn an_unknown_outcome_is_not_a_failure() {
+        let kind = |error| verify(Err(error), 1000).kind();
+        assert_eq!(kind(CallError::TimedOut), "unknown");
+        assert_eq!(kind(CallError::Lost { diagnosis: None }), "unknown");
+        assert_eq!(kind(CallError::Closed { diagnosis: None }), "failed");
+        assert_eq!(kind(CallError::Mismatch("x".into())), "answered");
+        let Outcome::Answered(answer) = verify(Err(CallError::Mismatch("x".into())), 1000) else {
+            panic!("it ran");
+        };
+        assert!(answer.is_error && answer.flags.contains(&Flag::SchemaMismatch));
+    }
+}
