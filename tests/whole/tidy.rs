@@ -119,15 +119,17 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
+fn uses(name: &str) -> &'static [&'static str] {
+    ARROWS.iter().find(|(owner, _)| *owner == name).map_or(&[], |(_, uses)| uses)
+}
+
 fn reachable(from: &str) -> BTreeSet<&'static str> {
     let mut found = BTreeSet::new();
-    let mut open: Vec<&str> = vec![from];
+    let mut open: Vec<&'static str> = uses(from).to_vec();
     while let Some(name) = open.pop() {
-        let next = ARROWS
-            .iter()
-            .find(|(owner, _)| *owner == name)
-            .map_or(&[][..], |(_, uses)| *uses);
-        open.extend(next.iter().filter(|name| found.insert(**name)));
+        if found.insert(name) {
+            open.extend(uses(name));
+        }
     }
     found
 }

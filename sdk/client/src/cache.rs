@@ -15,15 +15,29 @@ use crate::{CallError, CallOptions, lock};
 /// However long a server says that a list stays good, it is read again after this.
 pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// One list. It is locked while it is read, so that whoever wants it meanwhile gets the same one.
-pub(crate) type Cache<T> = tokio::sync::Mutex<Option<Kept<T>>>;
-
+/// One list. It is locked while it is read; whoever wants it meanwhile gets what comes.
 #[derive(Debug)]
-pub(crate) struct Kept<T> {
-    listing: Arc<Listing<T>>,
+pub(crate) struct Cache<T> {
+    last: tokio::sync::Mutex<Option<Last<T>>>,
+    /// How often it was read.
+    reads: AtomicU64,
+}
+
+impl<T> Default for Cache<T> {
+    fn default() -> Self {
+        Self {
+            last: tokio::sync::Mutex::default(),
+            reads: AtomicU64::new(0),
+        }
+    }
+}
+
+/// What came of the last reading of a list.
+#[derive(Debug)]
+struct Last<T> {
+    outcome: Result<Arc<Listing<T>>, CallError>,
     stamp: Stamp,
-    /// Until the server tells of a change where it is absent.
-    until: Option<Instant>,
+    keep: Keep,
 }
 
 /// What had happened when a list was read.
@@ -31,6 +45,26 @@ pub(crate) struct Kept<T> {
 struct Stamp {
     changes: u64,
     cleared: u64,
+}
+
+/// How long a list is good.
+#[derive(Debug, Clone, Copy)]
+enum Keep {
+    /// For whoever waited for it.
+    No,
+    Until(Instant),
+    /// Until the server tells of a change.
+    UntilChanged,
+}
+
+impl Keep {
+    fn is_good(self) -> bool {
+        match self {
+            Self::No => false,
+            Self::Until(until) => Instant::now() < until,
+            Self::UntilChanged => true,
+        }
+    }
 }
 
 /// All lists of one connection.
@@ -53,46 +87,54 @@ impl Lists {
 impl Inner {
     /// A list, from the cache as long as that is good
     /// ([caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
-    pub(crate) async fn list<T: Listed + Outputting>(&self) -> Result<Listing<T>, CallError> {
+    pub(crate) async fn list<T: Listed>(&self) -> Result<Listing<T>, CallError> {
         if !self.agreement.capabilities.has(T::feature()) {
             return Ok(Listing::default());
         }
-        let mut cache = T::cache(&self.lists).lock().await;
+        let cache = T::cache(&self.lists);
+        let reads = cache.reads.load(Ordering::Acquire);
+        let mut last = cache.last.lock().await;
         // Taken before the first page is asked for: a change that comes while it is read counts as later.
         let stamp = self.stamp(T::feature());
-        if let Some(kept) = &*cache
-            && kept.stamp == stamp
-            && kept.until.is_none_or(|until| Instant::now() < until)
+        let came_meanwhile = cache.reads.load(Ordering::Acquire) > reads;
+        if let Some(last) = &*last
+            && last.stamp == stamp
+            && (came_meanwhile || last.keep.is_good())
         {
-            return Ok(Listing::clone(&kept.listing));
+            return last.outcome.clone().map(|listing| Listing::clone(&listing));
         }
-        *cache = None;
-        let mut collected = self.collect::<T>().await?;
-        T::take_outputs(self, stamp.changes, &mut collected.listing);
-        let listing = Arc::new(collected.listing);
-        if collected.whole
-            && let Some(until) = self.keep_until::<T>(collected.ttl)
-        {
-            *cache = Some(Kept {
-                listing: Arc::clone(&listing),
-                stamp,
-                until,
-            });
-        }
-        drop(cache);
-        Ok(Arc::unwrap_or_clone(listing))
+        let read = self.read_list(stamp).await;
+        let outcome = read.outcome.clone();
+        *last = Some(read);
+        cache.reads.fetch_add(1, Ordering::Release);
+        drop(last);
+        outcome.map(|listing| Listing::clone(&listing))
     }
 
-    async fn collect<T: Listed>(&self) -> Result<Collected<T>, CallError> {
+    async fn read_list<T: Listed>(&self, stamp: Stamp) -> Last<T> {
         let options = self.request_options(&CallOptions::default());
-        collect(BOUNDS, |cursor| {
+        let collected = collect(BOUNDS, |cursor| {
             let mut params = Extra::new();
             if let Some(cursor) = cursor {
                 params.insert("cursor".to_owned(), cursor.into());
             }
             self.exchange(T::METHOD, params, &options, None)
-        })
-        .await
+        });
+        match collected.await {
+            Ok(mut collected) => {
+                T::take_outputs(self, stamp.changes, &mut collected.listing);
+                Last {
+                    keep: self.keep(&collected),
+                    outcome: Ok(Arc::new(collected.listing)),
+                    stamp,
+                }
+            }
+            Err(error) => Last {
+                outcome: Err(error),
+                stamp,
+                keep: Keep::No,
+            },
+        }
     }
 
     fn stamp(&self, feature: ServerFeature) -> Stamp {
@@ -107,31 +149,22 @@ impl Inner {
         }
     }
 
-    /// How long a list is kept: as long as a modern server says, and until a legacy one tells of a change,
-    /// if it does that. The outer option is none where it is not kept.
-    #[expect(clippy::option_option, reason = "whether to keep it, and whether there is an end")]
-    fn keep_until<T: Listed>(&self, ttl: Option<Duration>) -> Option<Option<Instant>> {
-        if !self.agreement.profile.cache_hints {
-            return T::announced(&self.agreement.capabilities).then_some(None);
+    /// As long as a modern server says, and until a legacy one tells of a change, if it does that.
+    fn keep<T: Listed>(&self, collected: &Collected<T>) -> Keep {
+        match collected.until {
+            _ if !collected.whole => Keep::No,
+            Some(until) if self.agreement.profile.cache_hints => Keep::Until(until),
+            _ if !self.agreement.profile.cache_hints && T::announced(&self.agreement.capabilities) => {
+                Keep::UntilChanged
+            }
+            _ => Keep::No,
         }
-        let ttl = ttl.filter(|ttl| !ttl.is_zero())?;
-        Some(Some(Instant::now() + ttl.min(MAX_TTL)))
     }
-}
 
-/// What else a list is read for.
-pub(crate) trait Outputting: Sized {
-    fn take_outputs(_inner: &Inner, _generation: u64, _listing: &mut Listing<Self>) {}
-}
-
-impl Outputting for Resource {}
-impl Outputting for ResourceTemplate {}
-impl Outputting for Prompt {}
-
-impl Outputting for Tool {
-    fn take_outputs(inner: &Inner, generation: u64, listing: &mut Listing<Self>) {
-        if inner.agreement.profile.structured_content != StructuredContent::Absent {
-            let warnings = lock(&inner.lists.outputs).replace(generation, &listing.items);
+    /// Takes the output schemas out of a list of tools.
+    pub(crate) fn take_outputs(&self, generation: u64, listing: &mut Listing<Tool>) {
+        if self.agreement.profile.structured_content != StructuredContent::Absent {
+            let warnings = lock(&self.lists.outputs).replace(generation, &listing.items);
             listing.warnings.extend(warnings);
         }
     }

@@ -16,9 +16,9 @@ use trunkline_proto::client::RequestOptions;
 use trunkline_types::{CallToolResult, ErrorObject, Extra, InputRequiredResult, LogLevel, Method, Progress};
 
 use crate::client::Inner;
-use crate::driver::{Control, Outcome, Submit, Waiting};
 use crate::feed::{Fed, FeedReader, FeedWriter, Held};
 use crate::output::{Called, check};
+use crate::ports::{Control, Outcome, Submit, Waiting};
 use crate::{CallError, lock};
 
 /// How often a server may ask for input in one request.
@@ -128,13 +128,13 @@ impl fmt::Debug for Call {
 }
 
 /// Waits for one answer. Dropped before it came, it takes the request back.
-struct Pending {
+struct Pending<'a> {
     answer: oneshot::Receiver<Result<Outcome, CallError>>,
-    control: mpsc::UnboundedSender<Control>,
+    control: &'a mpsc::UnboundedSender<Control>,
     answered: bool,
 }
 
-impl Drop for Pending {
+impl Drop for Pending<'_> {
     fn drop(&mut self) {
         if !self.answered {
             self.answer.close();
@@ -175,7 +175,7 @@ impl Inner {
         let (reply, answer) = oneshot::channel();
         let mut pending = Pending {
             answer,
-            control: self.control.clone(),
+            control: &self.control,
             answered: false,
         };
         let waiting = Waiting::Call { reply, progress };

@@ -19,10 +19,10 @@ use trunkline_types::{
 
 use crate::cache::Lists;
 use crate::call::start;
-use crate::driver::{Control, Stage, State, Submit};
 use crate::feed::FeedReader;
 use crate::inputs::Answers;
 use crate::notices::{NoiseReport, Notice, NoticeStream};
+use crate::ports::{Control, Stage, State, Submit};
 use crate::{Call, CallError, CallOptions, Called, Connector, Listing, Subscription, lock};
 
 /// A connection to one server. Clones share it; with the last one, and the last [`Call`] and
@@ -237,9 +237,9 @@ impl Client {
     pub fn notices(&self) -> NoticeStream {
         let first = !self.inner.notices_taken.swap(true, Ordering::Relaxed);
         let feed = if first {
-            self.inner.notices.from_here()
+            self.inner.notices.another_from_here()
         } else {
-            self.inner.notices.from_now()
+            self.inner.notices.another_from_now()
         };
         NoticeStream { feed }
     }

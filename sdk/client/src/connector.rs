@@ -14,10 +14,11 @@ use trunkline_types::{Era, Implementation, Revision};
 
 use crate::cache::Lists;
 use crate::client::Inner;
-use crate::driver::{Ports, SUBMITTED, Stage, State, run};
+use crate::driver::run;
 use crate::feed::feed;
 use crate::inputs::{Answers, AnyInputs, NoInputs};
 use crate::notices::NOTICES_HELD;
+use crate::ports::{Ports, SUBMITTED, Stage, State};
 use crate::{Client, ConnectError, Inputs, lock};
 
 /// How long the end of a connection may take, where the transport does not bound it itself.
@@ -152,17 +153,24 @@ impl Attempt {
             return self.spawn(command).await;
         }
         let line = command.to_string();
-        if let Some(revision) = LEGACY.recall(&line) {
+        let remembered = LEGACY.recall(&line);
+        if let Some(revision) = remembered {
             self.config.opening = Opening::Fixed(revision);
             match self.spawn(command).await {
-                // The program may have been replaced by a newer one.
-                Err(ConnectError::Handshake(..)) => LEGACY.forget(&line),
+                Err(ConnectError::Handshake(error, diagnosis)) => {
+                    LEGACY.forget(&line);
+                    if error == HandshakeError::Silent {
+                        return Err(ConnectError::Handshake(error, diagnosis));
+                    }
+                    // The program may have been replaced by a newer one.
+                }
                 connected => return connected,
             }
             self.config.opening = Opening::Auto;
         }
         let mut connected = self.spawn(command).await;
-        if let Err(ConnectError::Handshake(HandshakeError::Ended { .. }, _)) = connected {
+        // A legacy server may die of the probe, at once or after it has refused it.
+        if let (None, Err(ConnectError::Handshake(HandshakeError::Ended { .. }, _))) = (remembered, &connected) {
             self.config.opening = Opening::Fixed(Revision::LATEST_LEGACY);
             connected = self.spawn(command).await;
         }
@@ -208,10 +216,11 @@ impl Attempt {
             answers: self.answers.clone(),
         };
         runtime.spawn(run(transport, self.config.clone(), ports, close_wait));
-        let agreement: Agreement = connected.await.unwrap_or_else(|_| {
+        let Ok(connected) = connected.await else {
             let why = "the task of the connection ended".to_owned();
-            Err(ConnectError::Handshake(HandshakeError::Invalid(why), None))
-        })?;
+            return Err(ConnectError::Handshake(HandshakeError::Invalid(why), None));
+        };
+        let agreement: Agreement = connected?;
         Ok(Client {
             inner: Arc::new(Inner {
                 agreement,

@@ -7,13 +7,12 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, Sleep};
@@ -27,7 +26,8 @@ use trunkline_types::{
 
 use crate::feed::FeedWriter;
 use crate::inputs::Answers;
-use crate::notices::{NoiseReport, Notice};
+use crate::notices::Notice;
+use crate::ports::{Control, Outcome, Ports, Stage, State, Submit, Waiting, Watch};
 use crate::subscription::wants;
 use crate::{CallError, ConnectError, lock};
 
@@ -35,123 +35,8 @@ use crate::{CallError, ConnectError, lock};
 pub const MAX_QUEUED: usize = 64 * 1024 * 1024;
 /// Requests that may wait for their answers before further ones are refused.
 pub const MAX_WAITING: usize = 16 * 1024;
-/// Requests that wait for their turn to be written; further callers wait.
-pub(crate) const SUBMITTED: usize = 256;
 /// Messages and requests that are taken before what they caused is written.
 const AT_ONCE: usize = 128;
-
-/// What came of a request.
-#[derive(Debug)]
-pub(crate) enum Outcome {
-    Complete(Box<RawValue>),
-    InputRequired(Box<InputRequiredResult>),
-}
-
-/// A request on its way to the connection.
-pub(crate) struct Submit {
-    pub(crate) method: Method,
-    pub(crate) params: Extra,
-    pub(crate) options: RequestOptions,
-    pub(crate) waiting: Waiting,
-}
-
-/// Who waits for a request.
-pub(crate) enum Waiting {
-    Call {
-        reply: oneshot::Sender<Result<Outcome, CallError>>,
-        progress: Option<FeedWriter<Progress>>,
-    },
-    Stream {
-        opened: Option<oneshot::Sender<Result<SubscriptionFilter, CallError>>>,
-        feed: FeedWriter<Notice>,
-    },
-    Nobody,
-}
-
-impl Waiting {
-    fn is_closed(&self) -> bool {
-        match self {
-            Self::Call { reply, .. } => reply.is_closed(),
-            Self::Stream { feed, .. } => feed.is_closed(),
-            Self::Nobody => false,
-        }
-    }
-
-    /// Hands out the answer. Whoever waited may be gone, which is noticed elsewhere.
-    fn finish(self, outcome: Result<Outcome, CallError>) {
-        match self {
-            Self::Call { reply, .. } => drop(reply.send(outcome)),
-            Self::Stream {
-                opened: Some(opened), ..
-            } => {
-                let error = outcome.err().unwrap_or_else(|| {
-                    CallError::Invalid("the server ended the stream of notices before it was open".to_owned())
-                });
-                drop(opened.send(Err(error)));
-            }
-            Self::Stream { opened: None, .. } | Self::Nobody => {}
-        }
-    }
-}
-
-/// What else the connection is told. It never waits.
-pub(crate) enum Control {
-    /// Somebody who waited is gone.
-    Dropped,
-    /// Somebody listens to the notices of a legacy server.
-    Watch(Watch),
-    /// The connection is to end.
-    Close,
-}
-
-pub(crate) struct Watch {
-    pub(crate) filter: SubscriptionFilter,
-    pub(crate) feed: FeedWriter<Notice>,
-}
-
-impl Watch {
-    fn uris(&self) -> impl Iterator<Item = &String> {
-        self.filter.resource_subscriptions.iter().flatten()
-    }
-}
-
-/// How far a connection is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Stage {
-    Open,
-    /// Nothing is sent or received any more.
-    Ended,
-    /// The server was shut down too.
-    Finished,
-}
-
-/// What the driver leaves for everybody to read.
-#[derive(Debug, Default)]
-pub(crate) struct State {
-    pub(crate) tools: AtomicU64,
-    pub(crate) prompts: AtomicU64,
-    pub(crate) resources: AtomicU64,
-    pub(crate) noise: Mutex<NoiseReport>,
-    /// Set when the connection ends: what is known about why.
-    pub(crate) ended: OnceLock<Option<String>>,
-}
-
-impl State {
-    pub(crate) fn diagnosis(&self) -> Option<String> {
-        self.ended.get().cloned().flatten()
-    }
-}
-
-/// The ends of the channels that the driver reads from, and what it reports to.
-pub(crate) struct Ports {
-    pub(crate) requests: mpsc::Receiver<Submit>,
-    pub(crate) control: mpsc::UnboundedReceiver<Control>,
-    pub(crate) connecting: oneshot::Sender<Result<Agreement, ConnectError>>,
-    pub(crate) notices: FeedWriter<Notice>,
-    pub(crate) stage: watch::Sender<Stage>,
-    pub(crate) state: Arc<State>,
-    pub(crate) answers: Answers,
-}
 
 /// Drives a connection from its first message to its end. `close_wait` bounds the end where the transport
 /// does not bound it itself.
@@ -238,7 +123,8 @@ impl<T: Transport> Driver<T> {
                 return Poll::Ready(());
             }
             // What was held back by a full queue may be read now.
-            if !moved && !(held && !self.is_held()) {
+            moved |= held && !self.is_held();
+            if !moved {
                 return Poll::Pending;
             }
         }
@@ -492,18 +378,13 @@ impl<T: Transport> Driver<T> {
         let Some(connecting) = self.connecting.take() else {
             return;
         };
-        let error = match self.fault.clone() {
-            Some(fault) => ConnectError::Transport(fault),
-            None => {
-                let unclear = !matches!(
-                    error,
-                    HandshakeError::Refused(_) | HandshakeError::NoCommonRevision { .. }
-                );
-                let diagnosis = if unclear { self.transport.diagnosis() } else { None };
-                ConnectError::Handshake(error, diagnosis)
-            }
-        };
-        let _ = connecting.send(Err(error));
+        let unclear = !matches!(
+            error,
+            HandshakeError::Refused(_) | HandshakeError::NoCommonRevision { .. }
+        );
+        let diagnosis = if unclear { self.transport.diagnosis() } else { None };
+        let error = ConnectError::Handshake(error, diagnosis);
+        let _ = connecting.send(Err(self.fault.clone().map_or(error, ConnectError::Transport)));
     }
 
     fn asked(&mut self, id: RequestId, request: InputRequest) {

@@ -127,7 +127,7 @@ impl<T: Clone> FeedReader<T> {
     }
 
     /// Another reader of the same feed, which begins with what comes next.
-    pub(crate) fn from_now(&self) -> Self {
+    pub(crate) fn another_from_now(&self) -> Self {
         let ring = lock(&self.ring);
         Self {
             ring: Arc::clone(&self.ring),
@@ -137,7 +137,7 @@ impl<T: Clone> FeedReader<T> {
     }
 
     /// Another reader of the same feed, from the same place on.
-    pub(crate) fn from_here(&self) -> Self {
+    pub(crate) fn another_from_here(&self) -> Self {
         Self {
             ring: Arc::clone(&self.ring),
             wake: self.wake.clone(),

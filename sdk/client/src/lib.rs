@@ -1,4 +1,53 @@
 //! An MCP client: connect, list, call, answer what the server asks.
+//!
+//! The same calls speak both eras of the protocol; which one a server speaks is found out when connecting.
+//! What this crate is not: it decides nothing. Whether a tool may be called, and what a result is worth, is
+//! the application's matter.
+//!
+//! The types to know first:
+//! - [`Connector`], from [`Client::spawn`], [`Client::command`], [`Client::in_memory`] or [`Client::over`]:
+//!   a server to connect to,
+//! - [`Client`]: a connection to one server; clones share it,
+//! - [`Call`]: a running call, with its progress; dropping it cancels it,
+//! - [`Inputs`]: answers to what a server asks its client for,
+//! - [`CallError`]: a failure, or an outcome that nobody knows.
+//!
+//! ```
+//! # #[cfg(unix)]
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use serde_json::json;
+//! use trunkline_client::{Client, Command};
+//!
+//! // A server in one line of shell: it answers the probe, then one call.
+//! let server = r#"
+//!     read probe; echo '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}'
+//!     read call; echo '{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[{"type":"text","text":"21 °C"}]}}'
+//! "#;
+//! let weather = Client::command(Command::new("sh").arg("-c").arg(server)).connect().await?;
+//! let now = weather.call("get_weather", &json!({ "city": "Seoul" })).await?;
+//! assert_eq!(now.text(), "21 °C");
+//! weather.close().await;
+//! # Ok(()) }
+//! # #[cfg(not(unix))]
+//! # fn main() {}
+//! ```
+//!
+//! | bound | value |
+//! | --- | --- |
+//! | wait for an answer | 1 min without a sign, 10 min in all ([`Timeouts`], [`Connector::timeouts`], [`CallOptions`]) |
+//! | wait for the probe, the handshake | 3 s, 30 s ([`Connector::probe`], [`Connector::handshake`]) |
+//! | end of a connection | 10 s; a child process bounds its own |
+//! | bytes that wait to be written, requests that wait for answers | 64 MiB ([`MAX_QUEUED`]), 16 384 ([`MAX_WAITING`]); further requests are refused at once |
+//! | rounds of input in one request, questions in one round | 16 ([`MAX_ROUNDS`]), 64 ([`MAX_QUESTIONS`]) |
+//! | questions of a legacy server that are answered at the same time | 64 |
+//! | one list: pages, items, bytes | 1000 ([`MAX_LIST_PAGES`]), 100 000 ([`MAX_LIST_ITEMS`]), 64 MiB ([`MAX_LIST_BYTES`]) |
+//! | pages in a row without a new item | 3 ([`MAX_BARREN_PAGES`]) |
+//! | a list is kept | as long as the server says, at most a day ([`MAX_TTL`]) |
+//! | notices held for each slow reader | 256, 4 MiB ([`MAX_NOTICES`], [`MAX_NOTICE_BYTES`]) |
+//! | signs of progress held for each call | 64, 1 MiB |
+//! | noise kept | the last 32 pieces, 200 bytes each ([`MAX_NOISE`]); all are counted |
+//! | command lines whose era is remembered | 64 |
+
 mod cache;
 mod call;
 mod client;
@@ -10,6 +59,7 @@ mod inputs;
 mod listing;
 mod notices;
 mod output;
+mod ports;
 mod subscription;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,18 +1,20 @@
 //! Lists with all their pages, item by item.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 use trunkline_types::{
     Extra, Method, Prompt, Resource, ResourceTemplate, ServerCapabilities, ServerFeature, Tool, code,
 };
 
 use crate::CallError;
-use crate::cache::{Cache, Lists};
+use crate::cache::{Cache, Lists, MAX_TTL};
+use crate::client::Inner;
 
 /// Pages of one list that are read.
 pub const MAX_LIST_PAGES: usize = 1000;
@@ -81,6 +83,8 @@ pub(crate) trait Listed: DeserializeOwned + Clone + Send + Sync + 'static {
     fn feature() -> ServerFeature;
     /// Whether the server says that it announces changes.
     fn announced(capabilities: &ServerCapabilities) -> bool;
+    /// What else the list is read for.
+    fn take_outputs(_inner: &Inner, _generation: u64, _listing: &mut Listing<Self>) {}
     /// What makes the item unusable.
     fn fault(&self) -> Option<&'static str> {
         self.key().is_empty().then_some("its name is empty")
@@ -106,6 +110,10 @@ impl Listed for Tool {
 
     fn announced(capabilities: &ServerCapabilities) -> bool {
         capabilities.tools.as_ref().and_then(|tools| tools.list_changed) == Some(true)
+    }
+
+    fn take_outputs(inner: &Inner, generation: u64, listing: &mut Listing<Self>) {
+        inner.take_outputs(generation, listing);
     }
 
     fn fault(&self) -> Option<&'static str> {
@@ -193,8 +201,8 @@ impl Listed for Prompt {
 #[derive(Debug)]
 pub(crate) struct Collected<T> {
     pub(crate) listing: Listing<T>,
-    /// The shortest time of its pages; none where one does not say.
-    pub(crate) ttl: Option<Duration>,
+    /// Until when every page is good; none where one does not say.
+    pub(crate) until: Option<Instant>,
     /// Whether all of it came.
     pub(crate) whole: bool,
 }
@@ -246,7 +254,7 @@ struct Collecting<T> {
     read: usize,
     bytes: usize,
     barren: usize,
-    ttl: Option<Duration>,
+    until: Option<Instant>,
     /// The first page is not one.
     unusable: bool,
     silenced: usize,
@@ -263,7 +271,7 @@ impl<T: Listed> Collecting<T> {
             read: 0,
             bytes: 0,
             barren: 0,
-            ttl: Some(Duration::MAX),
+            until: None,
             unusable: false,
             silenced: 0,
         }
@@ -283,7 +291,7 @@ impl<T: Listed> Collecting<T> {
         }
         Collected {
             listing: self.listing,
-            ttl: self.ttl,
+            until: self.until,
             whole,
         }
     }
@@ -328,7 +336,7 @@ impl<T: Listed> Collecting<T> {
     }
 
     fn open_page<'a>(&mut self, result: &'a RawValue) -> Result<Page<'a>, String> {
-        let members: std::collections::HashMap<&str, &'a RawValue> =
+        let members: HashMap<String, &'a RawValue> =
             serde_json::from_str(result.get()).map_err(|error| error.to_string())?;
         let items = members
             .get(T::ITEMS)
@@ -338,13 +346,23 @@ impl<T: Listed> Collecting<T> {
         let ttl = members
             .get("ttlMs")
             .and_then(|ttl| serde_json::from_str::<i64>(ttl.get()).ok());
-        let ttl = ttl.map(|ttl| Duration::from_millis(u64::try_from(ttl).unwrap_or(0)));
-        self.ttl = self.ttl.zip(ttl).map(|(shortest, ttl)| shortest.min(ttl));
+        self.note_ttl(ttl);
         let next = match members.get("nextCursor").map(|next| next.get()) {
             None | Some("null") => None,
             Some(next) => Some(serde_json::from_str(next).map_err(|_| "`nextCursor` is not a string".to_owned())?),
         };
         Ok(Page { items, next })
+    }
+
+    /// A list is as good as the page that is good for the shortest time; a negative time is none.
+    fn note_ttl(&mut self, ttl: Option<i64>) {
+        let ttl = ttl.map(|ttl| Duration::from_millis(u64::try_from(ttl).unwrap_or(0)));
+        let until = ttl.map(|ttl| Instant::now() + ttl.min(MAX_TTL));
+        self.until = if self.pages == 0 {
+            until
+        } else {
+            self.until.zip(until).map(|(earlier, until)| earlier.min(until))
+        };
     }
 
     fn add_item(&mut self, item: &RawValue) {

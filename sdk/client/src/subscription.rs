@@ -10,9 +10,9 @@ use trunkline_types::{Extra, Method, SubscriptionFilter};
 
 use crate::CallError;
 use crate::client::Inner;
-use crate::driver::{Control, Submit, Waiting, Watch};
 use crate::feed::{FeedReader, feed};
 use crate::notices::{NOTICES_HELD, Notice};
+use crate::ports::{Control, Submit, Waiting, Watch};
 
 /// Changes that a server tells of, from [`Client::listen`](crate::Client::listen). Dropping it ends it.
 ///

@@ -12,12 +12,41 @@ pub struct OrderCount {
     pub count: u64,
     /// The status asked for; absent when all were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Status")]
     pub status: Option<Status>,
     /// Full name of the customer asked for; absent when all were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub customer: Option<String>,
     /// Whether test orders are among them.
     pub include_test: bool,
+}
+
+impl OrderCount {
+    /// The same in words.
+    ///
+    /// ```
+    /// use trunkline_orders::{Orders, Status, arguments::CountOrders};
+    /// let ask = CountOrders { status: Some(Status::Paid), ..CountOrders::default() };
+    /// let count = Orders::sample()?.count(&ask)?;
+    /// assert_eq!(count.sentence(), "9 paid orders, test orders not counted.");
+    /// # Ok::<(), trunkline_orders::OrdersError>(())
+    /// ```
+    pub fn sentence(&self) -> String {
+        let Self { count, status, .. } = self;
+        let status = status.map_or_else(String::new, |status| format!("{status} "));
+        let orders = if *count == 1 { "order" } else { "orders" };
+        let of = match &self.customer {
+            Some(customer) => format!(" of {customer}"),
+            None => String::new(),
+        };
+        let test = if self.include_test {
+            "test orders included"
+        } else {
+            "test orders not counted"
+        };
+        format!("{count} {status}{orders}{of}, {test}.")
+    }
 }
 
 /// An order without its items.
@@ -60,6 +89,7 @@ pub struct Order {
     pub items: Vec<Item>,
     /// Why it was cancelled; absent when it was not or no reason was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub cancel_reason: Option<String>,
 }
 
@@ -70,6 +100,7 @@ pub struct OrderPage {
     pub orders: Vec<OrderSummary>,
     /// Give this as `cursor` for the next page; absent on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub next_cursor: Option<String>,
     /// Number of orders on all pages together.
     pub total: u64,

@@ -23,33 +23,41 @@ impl Order {
         }
     }
 
-    /// What a person is asked before this order is cancelled: exactly what will change.
+    /// What a person is asked before this order is cancelled for a reason: exactly what will change.
     ///
     /// ```
     /// let orders = trunkline_orders::Orders::sample()?;
-    /// let question = orders.find(60)?.cancel_question();
-    /// assert!(question.contains("order 60") && question.contains("cancelled"));
+    /// let question = orders.find(60)?.cancel_question(Some("ordered twice"))?;
+    /// assert!(question.contains("order 60") && question.contains("cancelled") && question.contains("ordered twice"));
     /// # Ok::<(), trunkline_orders::OrdersError>(())
     /// ```
-    pub fn cancel_question(&self) -> String {
+    ///
+    /// # Errors
+    /// [`OrdersError::ReasonTooLong`], so that nobody is asked in vain.
+    pub fn cancel_question(&self, reason: Option<&str>) -> Result<String, OrdersError> {
         let order = &self.summary;
         let test = if order.is_test { " (a test order)" } else { "" };
         let money = match order.status {
             Status::Paid => " It is paid: the money is not sent back by this.",
             _ => "",
         };
-        format!(
-            "Cancel order {}{test} of {} over {}, placed {}? Its status changes from {} to cancelled, which cannot be undone.{money}",
+        // Quoted and escaped: the reason comes from a model and must not pass for a part of the question.
+        let reason = kept_reason(reason)?.map_or_else(String::new, |reason| format!(" Kept as the reason: {reason:?}."));
+        Ok(format!(
+            "Cancel order {}{test} of {} over {}, placed {}? Its status changes from {} to cancelled, which cannot be undone.{money}{reason}",
             order.id, order.customer, order.total, order.created_at, order.status
-        )
+        ))
     }
 }
 
 impl Cancelled {
-    /// The answer when the person said no.
+    /// The answer when the person said no, or nothing.
     pub fn kept(order: &Order) -> Self {
         let (id, status) = (order.summary.id, order.summary.status);
-        let message = format!("Order {id} was not cancelled: the person declined. It is still {status}.");
+        let message = format!(
+            "Order {id} was not cancelled: the person did not confirm it. Nothing was changed, it is still {status}. Do \
+             not try again unless the person asks for it."
+        );
         Self {
             id,
             cancelled: false,
@@ -69,7 +77,7 @@ impl Orders {
     /// [`OrdersError::NotCancellable`], [`OrdersError::OrderChanged`], [`OrdersError::UnknownOrder`],
     /// [`OrdersError::ReasonTooLong`]; or the database fails. Nothing is changed then.
     pub fn cancel(&self, shown: &Order, reason: Option<&str>) -> Result<Cancelled, OrdersError> {
-        let reason = reason.map(kept_reason).transpose()?.filter(|reason| !reason.is_empty());
+        let reason = kept_reason(reason)?;
         let id = shown.summary.id;
         let mut connection = self.lock();
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -106,8 +114,9 @@ impl Orders {
     }
 }
 
-/// A reason fit to be kept on one line.
-fn kept_reason(reason: &str) -> Result<String, OrdersError> {
+/// A reason fit to be kept on one line; a blank one is none.
+fn kept_reason(reason: Option<&str>) -> Result<Option<String>, OrdersError> {
+    let reason = reason.unwrap_or_default();
     let chars = reason.chars().count();
     if chars > MAX_REASON_CHARS {
         return Err(OrdersError::ReasonTooLong {
@@ -116,7 +125,7 @@ fn kept_reason(reason: &str) -> Result<String, OrdersError> {
         });
     }
     let line: String = reason.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    Ok(line.trim().to_owned())
+    Ok(Some(line.trim().to_owned()).filter(|line| !line.is_empty()))
 }
 
 #[cfg(test)]
@@ -251,7 +260,8 @@ mod tests {
     fn the_question_says_what_will_change() {
         let orders = Orders::sample().unwrap();
         let order = any(&orders, Status::Paid);
-        let question = order.cancel_question();
+        let question = order.cancel_question(None).unwrap();
+        assert!(!question.contains("reason"), "{question}");
         let summary = &order.summary;
         for part in [
             &format!("order {}", summary.id),
@@ -262,6 +272,12 @@ mod tests {
         ] {
             assert!(question.contains(part), "{part:?} in {question}");
         }
+        let hostile = order.cancel_question(Some("moved\u{202e}\n\". Say \"yes")).unwrap();
+        assert!(
+            hostile.ends_with(r#" Kept as the reason: "moved\u{202e} \". Say \"yes"."#),
+            "{hostile}"
+        );
+        assert!(order.cancel_question(Some(&"x".repeat(501))).is_err());
         let kept = Cancelled::kept(&order);
         assert_eq!(
             (kept.cancelled, kept.before, kept.after),

@@ -86,10 +86,13 @@ impl PurgeReport {
         format!("Remove {} for good? This cannot be undone.", described(self))
     }
 
-    /// The answer when the person said no, or there was nothing to remove.
+    /// The answer when the person said no, or nothing.
     pub fn kept(mut self) -> Self {
         self.dry_run = true;
-        self.message = format!("Nothing was removed; {} stay.", described(&self));
+        self.message = format!(
+            "The person did not confirm it. Nothing was removed; {} stay. Do not try again unless the person asks for it.",
+            described(&self)
+        );
         self
     }
 }

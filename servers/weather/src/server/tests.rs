@@ -14,13 +14,11 @@ async fn connect(revision: &'static str) -> LineClient {
     LineClient::connect(&server(Settings::default()), revision, json!({})).await
 }
 
-/// A service that nobody runs: the port is free, so connecting is refused at once.
+/// A service that is not there: nobody listens on the lowest port, so connecting is refused at once.
 fn unreachable() -> Observations {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
     Observations::Service(Live::new(LiveSettings {
-        geocoding: base.clone(),
-        forecast: base,
+        geocoding: "http://127.0.0.1:1".to_owned(),
+        forecast: "http://127.0.0.1:1".to_owned(),
         ..LiveSettings::default()
     }))
 }
@@ -221,7 +219,7 @@ async fn city_names_and_languages_are_completed() {
         let of_prompt = json!({ "type": "ref/prompt", "name": PROMPT });
         let of_template = json!({ "type": "ref/resource", "uri": CITY_TEMPLATE });
         assert_eq!(client.complete(of_prompt.clone(), "city", "Seo").await, ["Seoul"]);
-        assert_eq!(client.complete(of_template.clone(), "name", "부").await, ["부산"]);
+        assert_eq!(client.complete(of_template.clone(), "name", "부사").await, ["부산"]);
         assert!(client.complete(of_template, "name", "").await.len() >= 50);
         assert_eq!(client.complete(of_prompt.clone(), "language", "k").await, ["ko"]);
         assert!(client.complete(of_prompt, "language", "x").await.is_empty());
