@@ -8,9 +8,7 @@ use serde_json::json;
 use trunkline::types::{
     Content, CreateMessageParams, Icon, LogLevel, PromptMessage, Resource, ResourceTemplate, SamplingMessage,
 };
-use trunkline::{
-    Completing, Context, Elicited, Json, NoArguments, Server, State, Tool, ToolError, UriVariables,
-};
+use trunkline::{Completing, Context, Elicited, Json, NoArguments, Server, State, Tool, ToolError, UriVariables};
 
 /// Returns the text it is given.
 #[derive(Deserialize, JsonSchema)]
@@ -87,11 +85,17 @@ async fn confirm(_: NoArguments, context: Context) -> Result<String, ToolError> 
 async fn order(_: NoArguments, context: Context) -> Result<Json<Order>, ToolError> {
     let order: Order = context.elicit("What would you like?").await?;
     let sure: Confirm = context.elicit(format!("Order {}?", order.count)).await?;
-    if sure.confirm { Ok(Json(order)) } else { Err(ToolError::new("nothing was ordered")) }
+    if sure.confirm {
+        Ok(Json(order))
+    } else {
+        Err(ToolError::new("nothing was ordered"))
+    }
 }
 
 async fn visit(_: NoArguments, context: Context) -> Result<String, ToolError> {
-    let visited = context.elicit_url("Please sign in.", "https://example.com/sign-in").await?;
+    let visited = context
+        .elicit_url("Please sign in.", "https://example.com/sign-in")
+        .await?;
     Ok(format!("{visited:?}"))
 }
 
@@ -116,13 +120,19 @@ async fn show(_: NoArguments) -> Vec<Content> {
         Content::image("iVBORw0KGgo=", "image/png"),
         Content::audio("UklGRg==", "audio/wav"),
         Content::link(Resource::new("note://one", "one")),
-        Content::resource(trunkline::types::ResourceContents::text("note://one", "text/plain", "first")),
+        Content::resource(trunkline::types::ResourceContents::text(
+            "note://one",
+            "text/plain",
+            "first",
+        )),
     ]
 }
 
 /// Asks for the list to grow by one tool.
 async fn grow(_: NoArguments, server: State<Server>) -> Result<&'static str, ToolError> {
-    server.add_tool("grown", |_: NoArguments| async { "new" }).map_err(ToolError::internal)?;
+    server
+        .add_tool("grown", |_: NoArguments| async { "new" })
+        .map_err(ToolError::internal)?;
     server.resource_changed("note://one");
     Ok("grown")
 }
@@ -142,8 +152,15 @@ pub fn scenario_server() -> Server {
             let times = usize::try_from(ask.times.unwrap_or(1)).unwrap_or(1);
             vec![ask.text; times].join(" ")
         })
-        .tool("add", Tool::new(|ask: Add| async move { Json(Sum { sum: ask.a + ask.b }) }).title("Add").read_only())
-        .tool("fail", |_: NoArguments| async { Err::<String, _>(ToolError::new("it did not work; try `echo`")) })
+        .tool(
+            "add",
+            Tool::new(|ask: Add| async move { Json(Sum { sum: ask.a + ask.b }) })
+                .title("Add")
+                .read_only(),
+        )
+        .tool("fail", |_: NoArguments| async {
+            Err::<String, _>(ToolError::new("it did not work; try `echo`"))
+        })
         .tool("panic", |_: NoArguments| async { panics() })
         .tool("wait", |_: NoArguments| async {
             tokio::time::sleep(Duration::from_secs(3600)).await;
@@ -155,20 +172,48 @@ pub fn scenario_server() -> Server {
         .tool("visit", visit)
         .tool("sample", sample)
         .tool("roots", roots)
-        .tool("show", Tool::new(show).icons(vec![Icon { src: "data:,".to_owned(), ..Icon::default() }]))
-        .tool("list", Tool::new(|_: NoArguments| async { Json(vec![1, 2, 3]) }).output_schema(list_schema))
-        .tool("lie", Tool::new(|_: NoArguments| async { Json(json!({ "sum": "text" })) }).output_schema(json!({
-            "type": "object", "properties": { "sum": { "type": "integer" } }, "required": ["sum"]
-        })))
-        .tool("limited", Tool::new(|_: NoArguments| async { "ok" }).rate_limit(1, Duration::from_secs(3600)))
-        .tool("forbidden", Tool::new(|_: NoArguments| async { "never" }).access(|_| Err("not for you".to_owned())))
+        .tool(
+            "show",
+            Tool::new(show).icons(vec![Icon {
+                src: "data:,".to_owned(),
+                ..Icon::default()
+            }]),
+        )
+        .tool(
+            "list",
+            Tool::new(|_: NoArguments| async { Json(vec![1, 2, 3]) }).output_schema(list_schema),
+        )
+        .tool(
+            "lie",
+            Tool::new(|_: NoArguments| async { Json(json!({ "sum": "text" })) }).output_schema(json!({
+                "type": "object", "properties": { "sum": { "type": "integer" } }, "required": ["sum"]
+            })),
+        )
+        .tool(
+            "limited",
+            Tool::new(|_: NoArguments| async { "ok" }).rate_limit(1, Duration::from_secs(3600)),
+        )
+        .tool(
+            "forbidden",
+            Tool::new(|_: NoArguments| async { "never" }).access(|_| Err("not for you".to_owned())),
+        )
         .tool("grow", grow)
-        .resource(Resource { mime_type: Some("text/plain".into()), ..Resource::new("note://one", "one") }, |_: UriVariables| async {
-            "first"
+        .resource(
+            Resource {
+                mime_type: Some("text/plain".into()),
+                ..Resource::new("note://one", "one")
+            },
+            |_: UriVariables| async { "first" },
+        )
+        .resource(Resource::new("note://bytes", "bytes"), |_: UriVariables| async {
+            vec![0_u8, 1, 2]
         })
-        .resource(Resource::new("note://bytes", "bytes"), |_: UriVariables| async { vec![0_u8, 1, 2] })
         .resource_template(
-            ResourceTemplate { uri_template: "note://by-number/{n}".into(), name: "by number".into(), ..ResourceTemplate::default() },
+            ResourceTemplate {
+                uri_template: "note://by-number/{n}".into(),
+                name: "by number".into(),
+                ..ResourceTemplate::default()
+            },
             |variables: UriVariables| async move {
                 let n: u32 = variables.parse("n")?;
                 Ok::<_, trunkline::types::ErrorObject>(format!("note {n}"))
@@ -176,11 +221,16 @@ pub fn scenario_server() -> Server {
         )
         .prompt("greet", |ask: Greet| async move {
             let times = ask.times.unwrap_or(1);
-            vec![PromptMessage::user(format!("Greet {} {times} times.", ask.name)), PromptMessage::assistant("Hello!")]
+            vec![
+                PromptMessage::user(format!("Greet {} {times} times.", ask.name)),
+                PromptMessage::assistant("Hello!"),
+            ]
         })
         .complete("greet", "name", |completing: Completing| async move {
             let all = ["Ann", "Anna", "Bob"];
-            all.into_iter().filter(|name| name.starts_with(&completing.value)).collect::<Vec<_>>()
+            all.into_iter()
+                .filter(|name| name.starts_with(&completing.value))
+                .collect::<Vec<_>>()
         })
 }
 

@@ -1,6 +1,13 @@
 //! Everything that needs more than one crate: one executable, one module for each question asked.
 
-#![expect(clippy::panic, reason = "tests say what is wrong by a panic")]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on says so by a panic"
+)]
 
+mod cases;
+mod interop;
 mod scenarios;
 mod tidy;

@@ -2,8 +2,8 @@
 //! and must be the same everywhere, but for what the revision's profile says.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -11,8 +11,8 @@ use trunkline::proto::client::Opening;
 use trunkline::transport::Command;
 use trunkline::types::{
     BadArguments, ClientCapabilities, Content, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult,
-    ElicitationForms, Era, ErrorObject, Extra, LogLevel, Method, Profile, Reference, Revision, Root,
-    StructuredContent, SubscriptionFilter, code,
+    ElicitationForms, Era, ErrorObject, Extra, LogLevel, Method, Profile, Reference, Revision, Root, StructuredContent,
+    SubscriptionFilter, code,
 };
 use trunkline::{CallError, CallOptions, Client, Connector, Inputs, Notice};
 use trunkline_tests::scenario_server;
@@ -29,7 +29,8 @@ struct Given(Arc<Answers>);
 
 impl Inputs for Given {
     fn capabilities(&self) -> ClientCapabilities {
-        serde_json::from_value(json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {}, "roots": {} })).unwrap()
+        serde_json::from_value(json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {}, "roots": {} }))
+            .unwrap()
     }
 
     async fn elicit(&self, question: ElicitParams) -> Result<ElicitResult, ErrorObject> {
@@ -39,7 +40,10 @@ impl Inputs for Given {
         }
         let fields = match &question {
             ElicitParams::Form(form) if form.requested_schema.pointer("/properties/size").is_some() => {
-                assert_eq!(form.requested_schema["properties"]["size"]["enum"], json!(["small", "large"]));
+                assert_eq!(
+                    form.requested_schema["properties"]["size"]["enum"],
+                    json!(["small", "large"])
+                );
                 assert_eq!(form.requested_schema["properties"]["count"]["default"], json!(1));
                 json!({ "size": "large", "count": 2 })
             }
@@ -81,8 +85,14 @@ impl Way {
     }
 
     async fn connect(self, revision: Revision, answers: &Arc<Answers>) -> Client {
-        let connector = self.connector().opening(Opening::Fixed(revision)).inputs(Given(Arc::clone(answers)));
-        connector.connect().await.unwrap_or_else(|error| panic!("{revision} over {self:?}: {error}"))
+        let connector = self
+            .connector()
+            .opening(Opening::Fixed(revision))
+            .inputs(Given(Arc::clone(answers)));
+        connector
+            .connect()
+            .await
+            .unwrap_or_else(|error| panic!("{revision} over {self:?}: {error}"))
     }
 }
 
@@ -99,7 +109,11 @@ async fn everywhere(scenario: impl AsyncFn(&Client, &'static Profile)) {
 }
 
 async fn text(client: &Client, tool: &str) -> String {
-    client.call(tool, &json!({})).await.unwrap_or_else(|error| panic!("{tool}: {error}")).text()
+    client
+        .call(tool, &json!({}))
+        .await
+        .unwrap_or_else(|error| panic!("{tool}: {error}"))
+        .text()
 }
 
 fn refused(error: CallError) -> ErrorObject {
@@ -133,22 +147,42 @@ async fn without_a_wish_the_newest_revision_is_taken() {
 async fn lists_come_whole_over_several_pages() {
     everywhere(async |client, profile| {
         let tools = client.tools().await.unwrap();
-        assert!(tools.rejected.is_empty() && tools.warnings.is_empty(), "{:?} {:?}", tools.rejected, tools.warnings);
+        assert!(
+            tools.rejected.is_empty() && tools.warnings.is_empty(),
+            "{:?} {:?}",
+            tools.rejected,
+            tools.warnings
+        );
         let names: Vec<&str> = tools.items.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names.len(), 17);
         assert!(names.is_sorted());
         let add = tools.items.iter().find(|tool| tool.name == "add").unwrap();
-        assert_eq!(add.output_schema.is_some(), profile.structured_content != StructuredContent::Absent);
+        assert_eq!(
+            add.output_schema.is_some(),
+            profile.structured_content != StructuredContent::Absent
+        );
         assert_eq!(add.title.is_some(), profile.titles);
         assert_eq!(add.claims_read_only(), profile.tool_annotations);
         let list = tools.items.iter().find(|tool| tool.name == "list").unwrap();
-        assert_eq!(list.output_schema.is_some(), profile.structured_content == StructuredContent::Any);
+        assert_eq!(
+            list.output_schema.is_some(),
+            profile.structured_content == StructuredContent::Any
+        );
         assert_eq!(client.resources().await.unwrap().items.len(), 2);
-        assert_eq!(client.resource_templates().await.unwrap().items[0].uri_template, "note://by-number/{n}");
+        assert_eq!(
+            client.resource_templates().await.unwrap().items[0].uri_template,
+            "note://by-number/{n}"
+        );
         let prompts = client.prompts().await.unwrap();
         let arguments = prompts.items[0].arguments.as_ref().unwrap();
-        assert_eq!((arguments[0].name.as_str(), arguments[0].required), ("name", Some(true)));
-        assert_eq!((arguments[1].name.as_str(), arguments[1].required), ("times", Some(false)));
+        assert_eq!(
+            (arguments[0].name.as_str(), arguments[0].required),
+            ("name", Some(true))
+        );
+        assert_eq!(
+            (arguments[1].name.as_str(), arguments[1].required),
+            ("times", Some(false))
+        );
     })
     .await;
 }
@@ -156,11 +190,24 @@ async fn lists_come_whole_over_several_pages() {
 #[tokio::test]
 async fn tools_answer_with_text_and_structure() {
     everywhere(async |client, profile| {
-        let echoed = client.call("echo", &json!({ "text": "안녕", "times": 2 })).await.unwrap();
+        let echoed = client
+            .call("echo", &json!({ "text": "안녕", "times": 2 }))
+            .await
+            .unwrap();
         assert_eq!(echoed.text(), "안녕 안녕");
         // Null for something optional is what models send for "not given".
-        assert_eq!(client.call("echo", &json!({ "text": "a", "times": null })).await.unwrap().text(), "a");
-        let sum = client.call("add", &json!({ "a": 9_007_199_254_740_993_i64, "b": 0 })).await.unwrap();
+        assert_eq!(
+            client
+                .call("echo", &json!({ "text": "a", "times": null }))
+                .await
+                .unwrap()
+                .text(),
+            "a"
+        );
+        let sum = client
+            .call("add", &json!({ "a": 9_007_199_254_740_993_i64, "b": 0 }))
+            .await
+            .unwrap();
         assert_eq!(sum.text(), r#"{"sum":9007199254740993}"#);
         let structured = sum.structured_content.clone();
         match profile.structured_content {
@@ -182,7 +229,10 @@ async fn content_that_a_revision_does_not_know_becomes_text() {
         assert_eq!(shown.content.len(), 5);
         assert!(matches!(shown.content[1], Content::Image(_)));
         assert_eq!(matches!(shown.content[2], Content::Audio(_)), profile.audio_content);
-        assert_eq!(matches!(shown.content[3], Content::ResourceLink(_)), profile.resource_links);
+        assert_eq!(
+            matches!(shown.content[3], Content::ResourceLink(_)),
+            profile.resource_links
+        );
         assert!(matches!(shown.content[4], Content::Resource(_)));
     })
     .await;
@@ -194,14 +244,27 @@ async fn the_two_kinds_of_failure_are_told_apart() {
         let failed = client.call("fail", &json!({})).await.unwrap();
         assert!(failed.failed());
         assert_eq!(failed.text(), "it did not work; try `echo`");
-        assert_eq!(refused(client.call("no_such_tool", &json!({})).await.unwrap_err()).code, code::INVALID_PARAMS);
-        assert_eq!(refused(client.call("panic", &json!({})).await.unwrap_err()).code, code::INTERNAL_ERROR);
-        assert_eq!(refused(client.call("lie", &json!({})).await.unwrap_err()).code, code::INTERNAL_ERROR);
+        assert_eq!(
+            refused(client.call("no_such_tool", &json!({})).await.unwrap_err()).code,
+            code::INVALID_PARAMS
+        );
+        assert_eq!(
+            refused(client.call("panic", &json!({})).await.unwrap_err()).code,
+            code::INTERNAL_ERROR
+        );
+        assert_eq!(
+            refused(client.call("lie", &json!({})).await.unwrap_err()).code,
+            code::INTERNAL_ERROR
+        );
         match (profile.bad_arguments, client.call("echo", &json!({ "text": 5 })).await) {
             (BadArguments::ProtocolError, Err(error)) => assert_eq!(refused(error).code, code::INVALID_PARAMS),
             (BadArguments::ExecutionError, Ok(result)) => {
                 assert!(result.failed());
-                assert!(result.text().contains("/text: 5 is not of type \"string\""), "{}", result.text());
+                assert!(
+                    result.text().contains("/text: 5 is not of type \"string\""),
+                    "{}",
+                    result.text()
+                );
             }
             (rule, other) => panic!("{rule:?}: {other:?}"),
         }
@@ -209,7 +272,11 @@ async fn the_two_kinds_of_failure_are_told_apart() {
         assert!(forbidden.failed() && forbidden.text().contains("not for you"));
         assert!(!client.call("limited", &json!({})).await.unwrap().failed());
         let limited = client.call("limited", &json!({})).await.unwrap();
-        assert!(limited.failed() && limited.text().contains("try again in"), "{}", limited.text());
+        assert!(
+            limited.failed() && limited.text().contains("try again in"),
+            "{}",
+            limited.text()
+        );
     })
     .await;
 }
@@ -218,7 +285,11 @@ async fn the_two_kinds_of_failure_are_told_apart() {
 async fn progress_and_log_reach_who_asked_for_them() {
     everywhere(async |client, profile| {
         let mut notices = client.notices();
-        let options = CallOptions { progress: true, log_level: Some(LogLevel::Info), ..CallOptions::default() };
+        let options = CallOptions {
+            progress: true,
+            log_level: Some(LogLevel::Info),
+            ..CallOptions::default()
+        };
         let mut call = client.request_call("work", Extra::new(), options);
         let mut seen = Vec::new();
         while let Some(progress) = call.progress().await {
@@ -226,18 +297,27 @@ async fn progress_and_log_reach_who_asked_for_them() {
             seen.push((progress.progress.to_string(), progress.fraction()));
         }
         assert_eq!(call.await.unwrap().text(), "worked");
-        assert_eq!(seen.iter().map(|(value, _)| value.as_str()).collect::<Vec<_>>(), ["1", "2", "3"]);
+        assert_eq!(
+            seen.iter().map(|(value, _)| value.as_str()).collect::<Vec<_>>(),
+            ["1", "2", "3"]
+        );
         assert_eq!(seen[2].1, Some(1.0));
         // A modern request that does not ask for messages gets none; a legacy connection asks once for all.
         assert_eq!(text(client, "work").await, "worked");
         client.clone().close().await;
         let mut logged = Vec::new();
         while let Some(notice) = notices.next().await {
-            let Notice::Log(message) = notice else { panic!("{notice:?}") };
+            let Notice::Log(message) = notice else {
+                panic!("{notice:?}")
+            };
             assert_eq!(message.level, LogLevel::Info, "details are below the wanted level");
             logged.push(message.data["step"].clone());
         }
-        let expected = if profile.log_level_per_request { json!([1, 2, 3]) } else { json!([1, 2, 3, 1, 2, 3]) };
+        let expected = if profile.log_level_per_request {
+            json!([1, 2, 3])
+        } else {
+            json!([1, 2, 3, 1, 2, 3])
+        };
         assert_eq!(json!(logged), expected);
     })
     .await;
@@ -250,10 +330,18 @@ async fn a_person_is_asked_the_same_way_in_both_eras() {
         if forms {
             assert_eq!(text(client, "confirm").await, "confirmed");
             let order = client.call("order", &json!({})).await.unwrap();
-            assert_eq!(order.text(), r#"{"size":"large","count":2}"#, "two rounds, the first answer kept");
+            assert_eq!(
+                order.text(),
+                r#"{"size":"large","count":2}"#,
+                "two rounds, the first answer kept"
+            );
         } else {
             let result = client.call("confirm", &json!({})).await.unwrap();
-            assert!(result.failed() && result.text().contains("cannot be asked"), "{}", result.text());
+            assert!(
+                result.failed() && result.text().contains("cannot be asked"),
+                "{}",
+                result.text()
+            );
         }
         match profile.elicitation {
             ElicitationForms::FormAndUrl => assert_eq!(text(client, "visit").await, "Accepted(())"),
@@ -267,9 +355,15 @@ async fn a_person_is_asked_the_same_way_in_both_eras() {
 
 #[tokio::test]
 async fn a_no_reaches_the_tool() {
-    for revision in Revision::ALL.into_iter().filter(|r| r.profile().elicitation != ElicitationForms::Absent) {
+    for revision in Revision::ALL
+        .into_iter()
+        .filter(|r| r.profile().elicitation != ElicitationForms::Absent)
+    {
         for way in Way::ALL {
-            let answers = Arc::new(Answers { decline: true, ..Answers::default() });
+            let answers = Arc::new(Answers {
+                decline: true,
+                ..Answers::default()
+            });
             let client = way.connect(revision, &answers).await;
             assert_eq!(text(&client, "confirm").await, "declined");
             let order = client.call("order", &json!({})).await.unwrap();
@@ -283,7 +377,12 @@ async fn a_no_reaches_the_tool() {
 async fn a_client_that_cannot_be_asked_is_told_so() {
     for revision in Revision::ALL {
         for way in Way::ALL {
-            let client = way.connector().opening(Opening::Fixed(revision)).connect().await.unwrap();
+            let client = way
+                .connector()
+                .opening(Opening::Fixed(revision))
+                .connect()
+                .await
+                .unwrap();
             for tool in ["confirm", "visit", "sample", "roots"] {
                 match (revision.era(), client.call(tool, &json!({})).await) {
                     (Era::Legacy, Ok(result)) => assert!(result.failed(), "{tool}: {}", result.text()),
@@ -304,12 +403,24 @@ async fn resources_are_read_by_address_and_by_template() {
     everywhere(async |client, profile| {
         let one = client.read("note://one").await.unwrap();
         assert_eq!(one.contents[0].as_text(), Some("first"));
-        assert_eq!((one.ttl_ms.is_some(), one.cache_scope.is_some()), (profile.cache_hints, profile.cache_hints));
+        assert_eq!(
+            (one.ttl_ms.is_some(), one.cache_scope.is_some()),
+            (profile.cache_hints, profile.cache_hints)
+        );
         let bytes = serde_json::to_value(&client.read("note://bytes").await.unwrap().contents[0]).unwrap();
         assert_eq!(bytes["blob"], json!("AAEC"));
-        assert_eq!(client.read("note://by-number/7").await.unwrap().contents[0].as_text(), Some("note 7"));
-        assert_eq!(refused(client.read("note://by-number/x").await.unwrap_err()).code, code::INVALID_PARAMS);
-        assert_eq!(refused(client.read("note://none").await.unwrap_err()).code, profile.resource_not_found);
+        assert_eq!(
+            client.read("note://by-number/7").await.unwrap().contents[0].as_text(),
+            Some("note 7")
+        );
+        assert_eq!(
+            refused(client.read("note://by-number/x").await.unwrap_err()).code,
+            code::INVALID_PARAMS
+        );
+        assert_eq!(
+            refused(client.read("note://none").await.unwrap_err()).code,
+            profile.resource_not_found
+        );
     })
     .await;
 }
@@ -318,15 +429,27 @@ async fn resources_are_read_by_address_and_by_template() {
 async fn prompts_are_filled_in_and_completed() {
     everywhere(async |client, _| {
         let arguments = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
-            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+            pairs
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect()
         };
-        let greeting = client.prompt("greet", arguments(&[("name", "Ann"), ("times", "3")])).await.unwrap();
+        let greeting = client
+            .prompt("greet", arguments(&[("name", "Ann"), ("times", "3")]))
+            .await
+            .unwrap();
         assert_eq!(greeting.messages[0].content.as_text(), Some("Greet Ann 3 times."));
         let missing = refused(client.prompt("greet", arguments(&[])).await.unwrap_err());
         assert_eq!(missing.code, code::INVALID_PARAMS);
         assert!(missing.message.contains("name"), "{missing}");
-        assert_eq!(refused(client.prompt("none", arguments(&[])).await.unwrap_err()).code, code::INVALID_PARAMS);
-        let completed = client.complete(Reference::prompt("greet"), "name", "An", BTreeMap::new()).await.unwrap();
+        assert_eq!(
+            refused(client.prompt("none", arguments(&[])).await.unwrap_err()).code,
+            code::INVALID_PARAMS
+        );
+        let completed = client
+            .complete(Reference::prompt("greet"), "name", "An", BTreeMap::new())
+            .await
+            .unwrap();
         assert_eq!(completed.values, ["Ann", "Anna"]);
     })
     .await;
@@ -345,7 +468,12 @@ async fn changes_are_heard_and_end_what_was_kept() {
         assert_eq!(text(client, "grow").await, "grown");
         let heard = [subscription.next().await.unwrap(), subscription.next().await.unwrap()];
         assert!(heard.contains(&Notice::ToolsChanged), "{heard:?}");
-        assert!(heard.contains(&Notice::ResourceUpdated { uri: "note://one".to_owned() }), "{heard:?}");
+        assert!(
+            heard.contains(&Notice::ResourceUpdated {
+                uri: "note://one".to_owned()
+            }),
+            "{heard:?}"
+        );
         assert_eq!(client.tools().await.unwrap().items.len(), before + 1);
         assert_eq!(text(client, "grown").await, "new");
     })
@@ -366,8 +494,9 @@ async fn a_dropped_call_is_cancelled_and_disturbs_nobody() {
 #[tokio::test]
 async fn a_slow_call_holds_up_no_other() {
     everywhere(async |client, _| {
-        let slow: Vec<_> =
-            (0..50).map(|_| client.request_call("wait", Extra::new(), CallOptions::default())).collect();
+        let slow: Vec<_> = (0..50)
+            .map(|_| client.request_call("wait", Extra::new(), CallOptions::default()))
+            .collect();
         let calls = (0..50).map(|n| {
             let client = client.clone();
             tokio::spawn(async move { (n, client.call("echo", &json!({ "text": n.to_string() })).await) })
@@ -394,7 +523,9 @@ async fn large_answers_and_arguments_pass_whole() {
 #[tokio::test]
 async fn what_a_revision_does_not_have_is_not_sent() {
     everywhere(async |client, profile| {
-        let ping = client.request::<trunkline::types::methods::Ping>(Default::default()).await;
+        let ping = client
+            .request::<trunkline::types::methods::Ping>(Default::default())
+            .await;
         match (Method::Ping.exists_in(profile.revision), ping) {
             (true, Ok(_)) | (false, Err(CallError::NotSent(_))) => {}
             (exists, other) => panic!("{exists}: {other:?}"),
@@ -423,8 +554,16 @@ fn every_method_to_a_server_is_tried_by_some_scenario() {
         (Method::SetLevel, "log_level"),
         (Method::Listen, ".listen("),
     ];
-    let tasks = [Method::GetTask, Method::GetTaskResult, Method::CancelTask, Method::ListTasks];
-    for facts in Method::TABLE.iter().filter(|facts| facts.is_request && facts.direction.reaches_server()) {
+    let tasks = [
+        Method::GetTask,
+        Method::GetTaskResult,
+        Method::CancelTask,
+        Method::ListTasks,
+    ];
+    for facts in Method::TABLE
+        .iter()
+        .filter(|facts| facts.is_request && facts.direction.reaches_server())
+    {
         // Tasks come with the extension that replaced them.
         if tasks.contains(&facts.method) {
             continue;

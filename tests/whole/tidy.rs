@@ -32,7 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trunkline-orders", &["trunkline"]),
     ("trunkline-bench", &["trunkline"]),
     ("trunkline-testkit", &["trunkline"]),
-    ("trunkline-tests", &[]),
+    ("trunkline-tests", &["trunkline"]),
     ("xtask", &[]),
 ];
 
@@ -120,7 +120,10 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 fn uses(name: &str) -> &'static [&'static str] {
-    ARROWS.iter().find(|(owner, _)| *owner == name).map_or(&[], |(_, uses)| uses)
+    ARROWS
+        .iter()
+        .find(|(owner, _)| *owner == name)
+        .map_or(&[], |(_, uses)| uses)
 }
 
 fn reachable(from: &str) -> BTreeSet<&'static str> {

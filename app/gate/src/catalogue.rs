@@ -58,6 +58,11 @@ impl OfferedTool {
         &self.hash
     }
 
+    /// Whether the built-in rule lets it run without asking a person.
+    pub fn runs_unasked(&self) -> bool {
+        crate::call::decide::rule(self).is_ok()
+    }
+
     /// The compiled schema of the arguments.
     pub(crate) fn schema(&self) -> &Schema {
         &self.schema

@@ -1,1 +1,51 @@
-//! The path of one tool call: resolve, validate, decide, execute, verify, record.
+//! The gate: the one way from a proposal to a server, and back.
+//!
+//! A call passes these stages, in this order, each a small module: **resolve** the public name to one server and tool,
+//! **validate** the arguments against the tool's schema, **decide** (permit, ask, refuse), **approve** by a person over
+//! the exact bytes, **execute**, **verify** what came back, **record** decision and outcome. Only the stages themselves
+//! can make an [`Approved`] call, and only an approved call is executed.
+//!
+//! What this crate is not: it knows no model, reads no configuration and prints nothing.
+//!
+//! - [`Gate`] owns the clients: it connects to all servers at once, and ends them all.
+//! - [`Catalogue`] holds what they offer, under names that are unique and stable ([`public_name`]).
+//! - [`Outcome`] is how a call ended; an unknown outcome is not a failure.
+//! - [`Approver`] asks a person, [`Watch`] hears what goes on.
+//! - [`text`] makes a server's text fit to show.
+//!
+//! | bound | value |
+//! | --- | --- |
+//! | public name | 64 characters ([`MAX_NAME`]) |
+//! | a server's start, connection and list of tools | 20 s ([`DEFAULT_CONNECT_WAIT`]) |
+//! | a call without a sign of progress | 60 s ([`DEFAULT_CALL_WAIT`]); ten times that in all |
+//! | text, and structured result, that a model is given | 256 KiB ([`DEFAULT_MAX_TEXT`]) |
+//! | an approval until it is used | 5 min ([`APPROVAL_LASTS`]) |
+
+mod call;
+mod catalogue;
+mod gate;
+mod listen;
+mod name;
+mod offers;
+mod server;
+pub mod text;
+mod watch;
+
+pub use call::execute::APPROVAL_LASTS;
+pub use call::unknown::same_form;
+pub use call::verify::DEFAULT_MAX_TEXT;
+pub use call::{
+    Answer, Approved, Approver, DecidedBy, Decision, Outcome, Proposal, Question, Report, ToolCall, Verdict,
+};
+pub use catalogue::{Catalogue, OfferedTool, SetAside, Trust, near};
+pub use gate::{Builder, Gate};
+pub use name::{MAX_NAME, public_name};
+pub use offers::{Filled, Offer, Offers, OfferError, ReadOut};
+pub use server::{DEFAULT_CALL_WAIT, DEFAULT_CONNECT_WAIT, ServerReport, ServerSpec, ServerState};
+/// The client that the gate drives, for those who set it up.
+pub use trunkline_client as client;
+/// The recording that the gate fills.
+pub use trunkline_journal as journal;
+/// The check of forms and arguments.
+pub use trunkline_schema as schema;
+pub use watch::{News, Watch};

@@ -110,12 +110,17 @@ impl Client {
     }
 
     /// Calls a tool. Its structured result is checked against its output schema if the tool was listed.
+    /// The arguments are written at once, so the future does not hold on to them.
     ///
     /// # Errors
     /// If there is no usable result. A tool that ran and failed is a result: see [`Called::failed`].
-    pub async fn call(&self, tool: &str, arguments: &impl Serialize) -> Result<Called, CallError> {
-        let arguments = to_object(arguments)?;
-        self.inner.call(tool, arguments, &CallOptions::default(), None).await
+    pub fn call<'a, A: Serialize + ?Sized>(
+        &'a self,
+        tool: &'a str,
+        arguments: &A,
+    ) -> impl Future<Output = Result<Called, CallError>> + Send + use<'a, A> {
+        let arguments = to_object(arguments);
+        async move { self.inner.call(tool, arguments?, &CallOptions::default(), None).await }
     }
 
     /// Calls a tool, with progress and more; see [`Call`].
@@ -279,7 +284,7 @@ impl Client {
 struct Ignored {}
 
 /// Params and arguments are objects; nothing at all counts as an empty one.
-fn to_object(value: &impl Serialize) -> Result<Extra, CallError> {
+fn to_object<T: Serialize + ?Sized>(value: &T) -> Result<Extra, CallError> {
     match serde_json::to_value(value) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(Value::Null) => Ok(Extra::new()),

@@ -266,3 +266,22 @@ impl Memory {
         memory.push_back((line, revision));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_eras_is_bounded_and_forgets_the_oldest() {
+        let memory = Memory(Mutex::default());
+        for n in 0..=REMEMBERED {
+            memory.remember(n.to_string(), Revision::LATEST_LEGACY);
+        }
+        assert_eq!(memory.recall("0"), None);
+        assert_eq!(memory.recall("1"), Some(Revision::LATEST_LEGACY));
+        memory.remember("1".to_owned(), Revision::LATEST_LEGACY);
+        assert_eq!(lock(&memory.0).len(), REMEMBERED);
+        memory.forget("1");
+        assert_eq!(memory.recall("1"), None);
+    }
+}

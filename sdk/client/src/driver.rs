@@ -20,9 +20,7 @@ use trunkline_proto::client::{
     Agreement, Answer, Config, ConnectError as HandshakeError, Connection, Event, RequestOptions,
 };
 use trunkline_transport::{Received, Transport, TransportError};
-use trunkline_types::{
-    ErrorObject, Extra, InputRequest, InputRequiredResult, Method, Progress, RequestId, SubscriptionFilter,
-};
+use trunkline_types::{ErrorObject, Extra, InputRequest, Method, RequestId};
 
 use crate::feed::FeedWriter;
 use crate::inputs::Answers;

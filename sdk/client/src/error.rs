@@ -159,3 +159,48 @@ impl From<TransportError> for ConnectError {
         Self::Transport(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trunkline_transport::TransportErrorKind;
+
+    #[test]
+    fn every_reason_is_one_line_with_the_next_thing_to_try() {
+        let ended = HandshakeError::Ended { by_probe: true };
+        let error = ConnectError::Handshake(ended, Some("exit status 3; last lines of stderr: no token".to_owned()));
+        assert_eq!(
+            error.to_string(),
+            "the server ended before the handshake was done (exit status 3; last lines of stderr: no token); run its \
+             command in a terminal to see why it ends"
+        );
+        let fault = TransportError::new(TransportErrorKind::Io, "reading failed");
+        let fault = fault.with_source(std::io::Error::other("disk on fire"));
+        assert_eq!(ConnectError::from(fault).to_string(), "reading failed: disk on fire");
+    }
+
+    #[test]
+    fn an_unknown_outcome_is_told_from_a_failure() {
+        let diagnosis = Some("exit status 1".to_owned());
+        for error in [
+            CallError::TimedOut,
+            CallError::Invalid("x".into()),
+            CallError::Mismatch("x".into()),
+            CallError::Lost {
+                diagnosis: diagnosis.clone(),
+            },
+        ] {
+            assert!(error.may_have_run(), "{error}");
+        }
+        for error in [
+            CallError::Refused(ErrorObject::internal("x")),
+            CallError::Unanswered(ErrorObject::internal("x")),
+            CallError::NotSent(RequestError::NotConnected),
+            CallError::Closed { diagnosis },
+            CallError::Congested { queued: 1, waiting: 1 },
+            CallError::TooManyRounds,
+        ] {
+            assert!(!error.may_have_run(), "{error}");
+        }
+    }
+}

@@ -145,3 +145,55 @@ impl<T: Clone> FeedReader<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HELD: Held = Held { items: 3, bytes: 10 };
+
+    #[tokio::test]
+    async fn what_does_not_fit_is_lost_from_the_front() {
+        let (writer, mut reader) = feed(HELD);
+        for n in 1..=5 {
+            writer.push(n, 1);
+        }
+        let mut later = reader.another_from_now();
+        assert_eq!(reader.next().await, Some(Fed::Missed(2)));
+        for n in 3..=5 {
+            assert_eq!(reader.next().await, Some(Fed::Item(n)));
+        }
+        writer.push(6, 10);
+        assert_eq!(
+            reader.next().await,
+            Some(Fed::Item(6)),
+            "the newest is held whatever its size"
+        );
+        writer.push(7, 11);
+        assert_eq!(later.next().await, Some(Fed::Missed(1)));
+        assert_eq!(later.next().await, Some(Fed::Item(7)));
+    }
+
+    #[tokio::test]
+    async fn the_last_writer_ends_it_after_what_was_written() {
+        let (writer, mut reader) = feed(HELD);
+        let second = writer.clone();
+        drop(writer);
+        second.push(1, 1);
+        drop(second);
+        assert_eq!(reader.next().await, Some(Fed::Item(1)));
+        assert_eq!(reader.next().await, None);
+        assert_eq!(reader.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_waits_is_woken_and_one_that_is_gone_is_noticed() {
+        let (writer, mut reader) = feed(HELD);
+        let reading = tokio::spawn(async move { reader.next().await });
+        tokio::task::yield_now().await;
+        assert!(!writer.is_closed());
+        writer.push(1, 1);
+        assert_eq!(reading.await.unwrap(), Some(Fed::Item(1)));
+        assert!(writer.is_closed());
+    }
+}

@@ -419,3 +419,7 @@ struct Page<'a> {
     items: Vec<&'a RawValue>,
     next: Option<String>,
 }
+
+#[cfg(test)]
+#[path = "listing_tests.rs"]
+mod tests;

@@ -34,6 +34,16 @@ impl Called {
         read.map_err(|error| CallError::Mismatch(error.to_string()))
     }
 
+    /// Whether the tool failed. Such a result is for the model to read.
+    pub fn failed(&self) -> bool {
+        self.0.failed()
+    }
+
+    /// All text content, one piece a line.
+    pub fn text(&self) -> String {
+        self.0.text()
+    }
+
     /// The result itself.
     pub fn into_inner(self) -> CallToolResult {
         self.0
@@ -120,5 +130,67 @@ pub(crate) fn check(
             "there is none, though the tool has an output schema".to_owned(),
         )),
         (_, None) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn tool(name: &str, output: Value) -> Tool {
+        Tool {
+            name: name.to_owned(),
+            input_schema: json!({}),
+            output_schema: Some(output),
+            ..Tool::default()
+        }
+    }
+
+    #[test]
+    fn a_schema_is_compiled_again_only_when_it_changed() {
+        let mut outputs = Outputs::default();
+        let kept = tool("kept", json!({ "type": "object" }));
+        assert!(
+            outputs
+                .replace(1, &[kept.clone(), tool("changed", json!({ "type": "object" }))])
+                .is_empty()
+        );
+        let before = [outputs.schema("kept").unwrap(), outputs.schema("changed").unwrap()];
+        assert!(
+            outputs
+                .replace(2, &[kept, tool("changed", json!({ "type": "array" }))])
+                .is_empty()
+        );
+        assert!(Arc::ptr_eq(&before[0], &outputs.schema("kept").unwrap()));
+        assert!(!Arc::ptr_eq(&before[1], &outputs.schema("changed").unwrap()));
+        outputs.replace(3, &[]);
+        assert!(outputs.schema("kept").is_none());
+    }
+
+    #[test]
+    fn only_the_structured_result_of_a_success_is_checked() {
+        let schema = Schema::compile(&json!({ "type": "object", "additionalProperties": false })).unwrap();
+        let result = |structured: Option<Value>, failed: bool| CallToolResult {
+            structured_content: structured,
+            is_error: Some(failed),
+            ..CallToolResult::text_result("text")
+        };
+        let fits = |result: CallToolResult| check(&result, StructuredContent::Any, Some(&schema)).is_ok();
+        assert!(fits(result(Some(json!({})), false)));
+        assert!(!fits(result(Some(json!({ "a": 1 })), false)));
+        assert!(!fits(result(None, false)));
+        assert!(fits(result(None, true)) && fits(result(Some(json!(7)), true)));
+    }
+
+    #[test]
+    fn null_is_a_structured_result_where_any_value_is() {
+        let result = CallToolResult {
+            structured_content: Some(Value::Null),
+            ..CallToolResult::default()
+        };
+        assert!(check(&result, StructuredContent::Any, None).is_ok());
+        assert!(check(&result, StructuredContent::Object, None).is_err());
+        assert_eq!(Called(result).structured::<Option<u8>>(), Ok(None));
     }
 }

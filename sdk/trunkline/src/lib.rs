@@ -47,3 +47,12 @@ pub use trunkline_types as types;
 pub use trunkline_client::*;
 #[cfg(feature = "server")]
 pub use trunkline_server::*;
+
+/// The guides, compiled as tests.
+#[cfg(all(doctest, feature = "client", feature = "server"))]
+mod guides {
+    #[doc = include_str!("../../../docs/write-a-server.md")]
+    mod write_a_server {}
+    #[doc = include_str!("../../../docs/write-a-client.md")]
+    mod write_a_client {}
+}

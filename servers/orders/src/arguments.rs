@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Status;
 
-/// Count orders.
+/// Count the orders of the shop, of one status or of one customer if wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CountOrders {
     /// Count only orders that stand here. All when left out.
@@ -43,7 +43,7 @@ pub struct ListOrders {
     pub cursor: Option<String>,
 }
 
-/// Read one order.
+/// Read one order by its number, with its items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GetOrder {
     /// Number of the order.
@@ -51,7 +51,7 @@ pub struct GetOrder {
     pub id: i64,
 }
 
-/// Cancel one order that is new or paid.
+/// Cancel one order that is new or paid. The person is asked to confirm before anything changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CancelOrder {
     /// Number of the order.
@@ -63,7 +63,7 @@ pub struct CancelOrder {
     pub reason: Option<String>,
 }
 
-/// Remove test orders for good.
+/// Remove test orders for good: first a dry run, then again with its fingerprint. The person is asked to confirm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PurgeTestOrders {
     /// Whether to say only what would be removed. True when left out; nothing is removed then.

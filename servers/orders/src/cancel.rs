@@ -42,7 +42,8 @@ impl Order {
             _ => "",
         };
         // Quoted and escaped: the reason comes from a model and must not pass for a part of the question.
-        let reason = kept_reason(reason)?.map_or_else(String::new, |reason| format!(" Kept as the reason: {reason:?}."));
+        let reason =
+            kept_reason(reason)?.map_or_else(String::new, |reason| format!(" Kept as the reason: {reason:?}."));
         Ok(format!(
             "Cancel order {}{test} of {} over {}, placed {}? Its status changes from {} to cancelled, which cannot be undone.{money}{reason}",
             order.id, order.customer, order.total, order.created_at, order.status

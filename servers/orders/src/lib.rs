@@ -5,7 +5,8 @@
 //!
 //! * [`Orders`] is the database: count, list, find, cancel, purge test orders, report a day.
 //! * [`arguments`] and [`answers`] are what tools take and return; their field comments are what a model reads.
-//! * [`Role`] says who may do what. It is checked by the server half, not by [`Orders`].
+//! * [`Role`] says who may do what. It is checked by the server, not by [`Orders`].
+//! * [`server()`] is all of this as an MCP server.
 //!
 //! ```
 //! use trunkline_orders::{Orders, arguments::CountOrders};
@@ -29,9 +30,11 @@ mod error;
 mod money;
 mod purge;
 mod queries;
+mod recent;
 mod report;
 mod role;
 mod sample;
+mod server;
 mod status;
 
 pub use database::{Orders, SCHEMA};
@@ -41,4 +44,5 @@ pub use purge::MAX_PURGE;
 pub use queries::{DEFAULT_LIMIT, MAX_LIMIT};
 pub use report::{DailyReport, StatusCount};
 pub use role::{Right, Role, UnknownRole};
+pub use server::server;
 pub use status::Status;

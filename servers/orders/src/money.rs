@@ -70,7 +70,7 @@ impl JsonSchema for Currency {
 /// assert_eq!(Money::new(123_456, Currency::Usd).to_string(), "1,234.56 USD");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
+#[schemars(inline, description = "An amount of money.")]
 pub struct Money {
     /// Amount in the smallest unit of the currency: cents for USD and EUR, whole won and yen for KRW and JPY.
     pub minor: i64,

@@ -149,7 +149,11 @@ fn message(report: &PurgeReport) -> String {
     };
     match (report.dry_run, report.count) {
         (_, 0) => "There are no test orders; nothing to remove.".to_owned(),
-        (true, _) => format!("{orders} would be removed. Nothing was removed yet.{rest}"),
+        (true, _) => format!(
+            "{orders} would be removed. Nothing was removed yet.{rest} To remove exactly these, call purge_test_orders \
+             with dry_run false and the fingerprint {}.",
+            report.fingerprint
+        ),
         (false, _) => format!("{orders} were removed.{rest}"),
     }
 }

@@ -10,8 +10,7 @@ use crate::{Conditions, Language};
 /// Current weather for a city: temperature, conditions, humidity and wind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GetWeather {
-    /// Name of the city in English or Korean, for example "Seoul", "서울" or "New York". A country may follow after a
-    /// comma.
+    /// Name of the city in English or Korean, for example "Seoul", "서울" or "New York, USA".
     #[schemars(length(min = 1, max = 100))]
     pub city: String,
 }

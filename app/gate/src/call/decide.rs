@@ -2,7 +2,8 @@
 
 use super::unknown::Unknown;
 use super::{Approved, DecidedBy, Stop, ToolCall};
-use crate::catalogue::Trust;
+use crate::catalogue::{OfferedTool, Trust};
+use crate::text::one_line;
 
 /// What the rules say about a call.
 #[derive(Debug)]
@@ -33,23 +34,28 @@ pub(crate) fn decide(call: ToolCall, unknown: &Unknown) -> Decided {
              until then it is not made again",
         ));
     }
-    let definition = call.tool().definition();
-    let server = call.tool().server();
-    let destructive = definition
-        .annotations
-        .as_ref()
-        .and_then(|annotations| annotations.destructive_hint);
-    let reason = if call.tool().trust() == Trust::Untrusted {
-        format!("server `{server}` is not marked as trusted, so what it says of its tools counts for nothing")
+    match rule(call.tool()) {
+        Ok(reason) => Decided::Permit(Approved::new(call, DecidedBy::Rule, reason)),
+        Err(reason) => Decided::Ask(Asking { call, reason }),
+    }
+}
+
+/// Why a tool runs without a question, or why a person is asked.
+pub(crate) fn rule(tool: &OfferedTool) -> Result<String, String> {
+    let definition = tool.definition();
+    let server = one_line(tool.server(), 100);
+    let annotations = definition.annotations.as_ref();
+    if tool.trust() == Trust::Untrusted {
+        Err(format!(
+            "server `{server}` is not marked as trusted, so what it says of its tools counts for nothing"
+        ))
     } else if !definition.claims_read_only() {
-        "the server does not call this tool read-only".to_owned()
-    } else if destructive == Some(true) {
-        "the server calls this tool read-only and destructive at once".to_owned()
+        Err("the server does not call this tool read-only".to_owned())
+    } else if annotations.and_then(|annotations| annotations.destructive_hint) == Some(true) {
+        Err("the server calls this tool read-only and destructive at once".to_owned())
     } else {
-        let reason = format!("`{server}` is trusted and calls this tool read-only");
-        return Decided::Permit(Approved::new(call, DecidedBy::Rule, reason));
-    };
-    Decided::Ask(Asking { call, reason })
+        Ok(format!("`{server}` is trusted and calls this tool read-only"))
+    }
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ fn key(call: &ToolCall) -> String {
 }
 
 /// The same value in one form: members in order of their names, `1.0` as `1`.
-pub(crate) fn same_form(value: &Value) -> Value {
+pub fn same_form(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let mut sorted: Vec<(&String, &Value)> = members.iter().collect();

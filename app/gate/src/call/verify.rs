@@ -15,7 +15,8 @@ pub const DEFAULT_MAX_TEXT: usize = 256 << 10;
 /// What a server answered, or why there is no answer.
 pub(crate) type Result = std::result::Result<CallToolResult, CallError>;
 
-pub(crate) fn verify(result: Result, max_text: usize) -> Outcome {
+/// `server` is the id of the server, for messages.
+pub(crate) fn verify(server: &str, result: Result, max_text: usize) -> Outcome {
     match result {
         Ok(result) => Outcome::Answered(Box::new(answer(result, max_text))),
         // The tool ran: that is known, and so it is not a call of unknown outcome.
@@ -27,7 +28,7 @@ pub(crate) fn verify(result: Result, max_text: usize) -> Outcome {
             Outcome::Answered(Box::new(answer))
         }
         Err(error) => {
-            let why = one_line(&error.to_string(), 1500);
+            let why = format!("server `{}`: {}", one_line(server, 100), one_line(&error.to_string(), 1500));
             if error.may_have_run() {
                 Outcome::Unknown { why }
             } else {
@@ -39,7 +40,7 @@ pub(crate) fn verify(result: Result, max_text: usize) -> Outcome {
 
 fn answer(result: CallToolResult, max_text: usize) -> Answer {
     let mut flags = BTreeSet::new();
-    let parts: Vec<String> = result.content.iter().map(shown).collect();
+    let parts: Vec<String> = result.content.iter().map(content_text).collect();
     let cleaned = clean(&parts.join("\n"));
     flags.extend(cleaned.flags);
     let (text, cut) = cut(cleaned.text, max_text);
@@ -59,7 +60,7 @@ fn answer(result: CallToolResult, max_text: usize) -> Answer {
 }
 
 /// One piece of content in words: text as it is, the rest named.
-fn shown(content: &Content) -> String {
+pub(crate) fn content_text(content: &Content) -> String {
     let size = |base64: &str| base64.len() / 4 * 3;
     match content {
         Content::Text(text) => text.text.clone(),
@@ -107,7 +108,7 @@ mod tests {
     use serde_json::json;
 
     fn answered(result: CallToolResult, max_text: usize) -> Answer {
-        match verify(Ok(result), max_text) {
+        match verify("s", Ok(result), max_text) {
             Outcome::Answered(answer) => *answer,
             other => panic!("{other:?}"),
         }
@@ -150,12 +151,12 @@ mod tests {
 
     #[test]
     fn an_unknown_outcome_is_not_a_failure() {
-        let kind = |error| verify(Err(error), 1000).kind();
+        let kind = |error| verify("s", Err(error), 1000).kind();
         assert_eq!(kind(CallError::TimedOut), "unknown");
         assert_eq!(kind(CallError::Lost { diagnosis: None }), "unknown");
         assert_eq!(kind(CallError::Closed { diagnosis: None }), "failed");
         assert_eq!(kind(CallError::Mismatch("x".into())), "answered");
-        let Outcome::Answered(answer) = verify(Err(CallError::Mismatch("x".into())), 1000) else {
+        let Outcome::Answered(answer) = verify("s", Err(CallError::Mismatch("x".into())), 1000) else {
             panic!("it ran");
         };
         assert!(answer.is_error && answer.flags.contains(&Flag::SchemaMismatch));

@@ -127,6 +127,9 @@ pub(super) fn assert_plain(schema: &Value, path: &str) {
     for keyword in ["$ref", "$defs", "$schema", "format", "oneOf", "anyOf", "allOf", "const"] {
         assert!(!object.contains_key(keyword), "{path} has {keyword}: {schema}");
     }
+    // A comment meant for people who read the code shows by its line ends.
+    let description = object.get("description").and_then(Value::as_str).unwrap_or_default();
+    assert!(!description.contains('\n'), "{path}: {description}");
     let properties = object.get("properties").and_then(Value::as_object);
     for (name, property) in properties.into_iter().flatten() {
         let path = format!("{path}.{name}");

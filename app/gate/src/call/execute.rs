@@ -1,0 +1,159 @@
+//! Sends an approved call and waits for its one answer.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use trunkline_client::{Call, CallError, CallOptions, Noise, NoiseReason};
+
+use super::unknown::Unknown;
+use super::verify::Result;
+use super::{Approved, ToolCall};
+use crate::catalogue::Catalogue;
+use crate::server::Server;
+use crate::text::one_line;
+use crate::watch::{News, Watch};
+
+/// How long an approval may wait to be used.
+pub const APPROVAL_LASTS: Duration = Duration::from_secs(300);
+
+/// How often a server is looked at for noise while a call runs.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long the right answer may take after one with a wrong id.
+const AFTER_STRAY: Duration = Duration::from_millis(500);
+
+/// What a call is made with.
+pub(crate) struct Means<'a> {
+    pub(crate) catalogue: &'a Catalogue,
+    /// None where the server is not connected.
+    pub(crate) server: Option<&'a Server>,
+    pub(crate) unknown: &'a Unknown,
+    pub(crate) watch: &'a dyn Watch,
+}
+
+/// Makes the call. The approval is used up; one that is too old, or whose tool is not the same any more, is void.
+pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> Result {
+    let call = approved.value;
+    let tool = call.tool();
+    let void = |why: &str| Err(CallError::Arguments(why.to_owned()));
+    if approved.at.elapsed() > APPROVAL_LASTS {
+        return void("the approval is too old; ask again");
+    }
+    if means.catalogue.get(tool.name()).map(|now| now.hash()) != Some(tool.hash()) {
+        return void("the tool's definition has changed since it was approved; ask again");
+    }
+    let Some(server) = means.server else {
+        return Err(CallError::Closed { diagnosis: None });
+    };
+    let options = CallOptions {
+        timeouts: Some(server.timeouts),
+        progress: true,
+        ..CallOptions::default()
+    };
+    let _counted = Counted::new(&server.calls);
+    let in_flight = means.unknown.begin(&call);
+    let running = server
+        .client
+        .request_call(&tool.definition().name, call.arguments().clone(), options);
+    let result = wait(running, server, &call, means.watch).await;
+    match &result {
+        Err(error) if error.may_have_run() && !matches!(error, CallError::Mismatch(_)) => drop(in_flight),
+        _ => in_flight.settle(),
+    }
+    result
+}
+
+/// Waits for the answer and passes progress and noise on.
+async fn wait(mut running: Call, server: &Server, call: &ToolCall, watch: &dyn Watch) -> Result {
+    let mut noise = Noises::new(server);
+    let mut stray = None;
+    let began = Instant::now();
+    let mut seconds = 0;
+    let of = one_line(call.tool().server(), 100);
+    let tool = one_line(&call.tool().definition().name, 100);
+    loop {
+        tokio::select! {
+            biased;
+            progress = running.progress() => {
+                let Some(progress) = progress else { break };
+                watch.news(&News::Progress {
+                    server: of.clone(),
+                    tool: tool.clone(),
+                    progress: progress.progress.as_f64().unwrap_or_default(),
+                    total: progress.total.and_then(|total| total.as_f64()),
+                    message: progress.message.map(|message| one_line(&message, 200)),
+                });
+            }
+            () = tokio::time::sleep(LOOK) => {
+                if began.elapsed().as_secs() > seconds {
+                    seconds = began.elapsed().as_secs();
+                    watch.news(&News::Running { server: of.clone(), tool: tool.clone(), seconds });
+                }
+                for noise in noise.take(server) {
+                    watch.news(&News::Noise {
+                        server: of.clone(),
+                        text: one_line(&noise.to_string(), 300),
+                    });
+                    // With one call in flight there is only one that it can have been meant for.
+                    if is_stray(&noise) && server.calls.load(Ordering::Relaxed) == 1 {
+                        stray = Some((Instant::now(), noise));
+                    }
+                }
+                if let Some((since, noise)) = &stray && since.elapsed() > AFTER_STRAY {
+                    return Err(CallError::Invalid(noise.to_string()));
+                }
+            }
+        }
+    }
+    let result = running.await;
+    for noise in noise.take(server) {
+        watch.news(&News::Noise {
+            server: of.clone(),
+            text: one_line(&noise.to_string(), 300),
+        });
+    }
+    result.map(Into::into)
+}
+
+/// Whether it is an answer that belongs to no request.
+fn is_stray(noise: &Noise) -> bool {
+    matches!(noise.reason, NoiseReason::UnknownId | NoiseReason::WrongIdType(_))
+}
+
+/// The noise of one connection that was not told yet.
+struct Noises {
+    told: u64,
+}
+
+impl Noises {
+    fn new(server: &Server) -> Self {
+        Self {
+            told: server.client.noise().count,
+        }
+    }
+
+    fn take(&mut self, server: &Server) -> Vec<Noise> {
+        let report = server.client.noise();
+        let new = usize::try_from(report.count - self.told).unwrap_or(usize::MAX);
+        self.told = report.count;
+        let skip = report.last.len().saturating_sub(new);
+        report.last.into_iter().skip(skip).collect()
+    }
+}
+
+/// A call in flight, counted as long as it lasts.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

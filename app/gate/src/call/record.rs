@@ -1,0 +1,72 @@
+//! What was decided and how it ended, for the journal and for the caller.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use trunkline_journal::Journal;
+
+use super::{Approved, Decision, Outcome, Stop, ToolCall};
+
+/// One call from beginning to end.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// The public name that was called.
+    pub tool: String,
+    /// The server that it belongs to; none where there is no such tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The arguments as they were given.
+    pub arguments: Value,
+    /// What was decided; none where it never came to that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// From the proposal to the end, in milliseconds. The time that a person takes to decide is part of it.
+    pub took_ms: u64,
+}
+
+/// Records a permission before the call is made, so that it stands there even if nothing after it does.
+pub(crate) fn permitted(journal: Option<&Journal>, approved: &Approved<ToolCall>) {
+    let Some(journal) = journal else { return };
+    let call = approved.value();
+    let body = json!({
+        "server": call.tool().server(),
+        "tool": call.tool().definition().name,
+        "definition": call.tool().hash(),
+        "arguments": call.arguments(),
+        "digest": call.digest(),
+        "effect": "permit",
+        "by": approved.decision().by,
+        "reason": approved.decision().reason,
+    });
+    journal.record("decision", &body);
+}
+
+/// Records a call that is not made.
+pub(crate) fn stopped(journal: Option<&Journal>, tool: &str, arguments: &Value, stop: &Stop) {
+    let Some(journal) = journal else { return };
+    let (effect, by, reason) = match stop {
+        Stop::Invalid(why) => ("invalid", None, why),
+        Stop::Refused(decision) => ("refuse", Some(decision.by), &decision.reason),
+    };
+    let body = json!({ "tool": tool, "arguments": arguments, "effect": effect, "by": by, "reason": reason });
+    journal.record("decision", &body);
+}
+
+/// Records how a call ended that was made.
+pub(crate) fn ended(journal: Option<&Journal>, digest: &str, outcome: &Outcome) {
+    let Some(journal) = journal else { return };
+    let mut body = json!({ "digest": digest, "kind": outcome.kind() });
+    match outcome {
+        Outcome::Answered(answer) => {
+            body["is_error"] = answer.is_error.into();
+            body["flags"] = json!(answer.flags);
+        }
+        Outcome::Refused { reason: why }
+        | Outcome::Invalid { why }
+        | Outcome::Failed { why }
+        | Outcome::Unknown { why } => body["why"] = why.as_str().into(),
+    }
+    journal.record("outcome", &body);
+}
