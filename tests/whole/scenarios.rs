@@ -524,7 +524,7 @@ async fn large_answers_and_arguments_pass_whole() {
 async fn what_a_revision_does_not_have_is_not_sent() {
     everywhere(async |client, profile| {
         let ping = client
-            .request::<trunkline::types::methods::Ping>(Default::default())
+            .request::<trunkline::types::methods::Ping>(trunkline::types::EmptyParams::default())
             .await;
         match (Method::Ping.exists_in(profile.revision), ping) {
             (true, Ok(_)) | (false, Err(CallError::NotSent(_))) => {}

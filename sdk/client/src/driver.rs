@@ -33,6 +33,9 @@ use crate::{CallError, ConnectError, lock};
 pub const MAX_QUEUED: usize = 64 * 1024 * 1024;
 /// Requests that may wait for their answers before further ones are refused.
 pub const MAX_WAITING: usize = 16 * 1024;
+/// How long the end of a server that does not take messages any more is waited for, so that its last words
+/// can be told to whoever asks for something meanwhile.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Messages and requests that are taken before what they caused is written.
 const AT_ONCE: usize = 128;
 
@@ -74,7 +77,10 @@ struct Driver<T> {
     epoch: Instant,
     timer: Pin<Box<Sleep>>,
     fault: Option<TransportError>,
-    writable: bool,
+    /// When the server stopped taking messages.
+    deaf_since: Option<Instant>,
+    /// Who came after that.
+    unsent: Vec<Waiting>,
     closing: bool,
 }
 
@@ -99,7 +105,8 @@ impl<T: Transport> Driver<T> {
             epoch,
             timer: Box::pin(tokio::time::sleep_until(epoch)),
             fault: None,
-            writable: true,
+            deaf_since: None,
+            unsent: Vec::new(),
             closing: false,
         }
     }
@@ -221,9 +228,9 @@ impl<T: Transport> Driver<T> {
         if waiting.is_closed() {
             return;
         }
-        if !self.writable {
-            let diagnosis = Some("the server no longer takes messages".to_owned());
-            return waiting.finish(Err(CallError::Closed { diagnosis }));
+        if self.deaf_since.is_some() {
+            // Those who wait are told with the end, which is near, or when it does not come.
+            return self.unsent.push(waiting);
         }
         let (queued, open) = (self.transport.queued(), self.connection.waiting());
         if queued > MAX_QUEUED || open >= MAX_WAITING {
@@ -292,9 +299,9 @@ impl<T: Transport> Driver<T> {
         self.take_events(0);
         self.requests.close();
         while let Ok(submit) = self.requests.try_recv() {
-            let diagnosis = self.state.diagnosis();
-            submit.waiting.finish(Err(CallError::Closed { diagnosis }));
+            self.unsent.push(submit.waiting);
         }
+        self.finish_unsent(self.state.diagnosis());
         self.asking.abort_all();
         self.watches.clear();
         self.notices = None;
@@ -420,11 +427,29 @@ impl<T: Transport> Driver<T> {
         self.take_events(0);
         // A stream of notices may wait longer than the clock can count.
         let wake = self.connection.poll_timeout().and_then(|at| self.epoch.checked_add(at));
-        let Some(wake) = wake else { return false };
+        let Some(wake) = wake.into_iter().chain(self.take_unsent()).min() else {
+            return false;
+        };
         if self.timer.deadline() != wake {
             self.timer.as_mut().reset(wake);
         }
         self.timer.as_mut().poll(cx).is_ready()
+    }
+
+    /// Tells those who came too late, once the end has not come either. Returns when that will be.
+    fn take_unsent(&mut self) -> Option<Instant> {
+        let until = self.deaf_since? + LAST_WORDS;
+        if Instant::now() >= until {
+            self.finish_unsent(Some("the server no longer takes messages".to_owned()));
+        }
+        (!self.unsent.is_empty()).then_some(until)
+    }
+
+    fn finish_unsent(&mut self, diagnosis: Option<String>) {
+        for waiting in self.unsent.drain(..) {
+            let diagnosis = diagnosis.clone();
+            waiting.finish(Err(CallError::Closed { diagnosis }));
+        }
     }
 
     fn transmit(&mut self) {
@@ -435,11 +460,11 @@ impl<T: Transport> Driver<T> {
 
     fn write(&mut self, cx: &mut Context<'_>) {
         self.transmit();
-        if self.writable
+        if self.deaf_since.is_none()
             && let Poll::Ready(Err(_)) = self.transport.poll_flush(cx)
         {
             // What the server sent before can still be read, and then its end.
-            self.writable = false;
+            self.deaf_since = Some(Instant::now());
         }
     }
 }

@@ -19,6 +19,7 @@
 
 use std::fmt;
 
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
@@ -28,6 +29,8 @@ pub const MAX_DEPTH: usize = 64;
 pub const MAX_NODES: usize = 20_000;
 /// How many steps back one `pattern` may take on one text before the text counts as not matching.
 pub const MAX_BACKTRACKS: usize = 100_000;
+/// How many values of an `enum` one mismatch names.
+pub const MAX_NAMED: usize = 20;
 /// How many mismatches one check reports.
 pub const MAX_MISMATCHES: usize = 5;
 
@@ -139,7 +142,7 @@ impl Schema {
         }
         let place = |error: jsonschema::ValidationError<'_>| {
             let path = error.instance_path().to_string();
-            let text = clip(&error.to_string());
+            let text = clip(&describe(&error));
             if path.is_empty() {
                 text
             } else {
@@ -155,6 +158,19 @@ impl Schema {
                 .collect(),
         })
     }
+}
+
+/// What is wrong, with everything that a model needs to mend it.
+fn describe(error: &jsonschema::ValidationError<'_>) -> String {
+    let ValidationErrorKind::Enum { options } = error.kind() else {
+        return error.to_string();
+    };
+    let options = options.as_array().map_or(&[][..], Vec::as_slice);
+    let mut names: Vec<String> = options.iter().take(MAX_NAMED).map(Value::to_string).collect();
+    if options.len() > MAX_NAMED {
+        names.push(format!("or {} more", options.len() - MAX_NAMED));
+    }
+    format!("{} is not one of {}", error.instance(), names.join(", "))
 }
 
 fn clip(text: &str) -> String {
@@ -302,6 +318,22 @@ mod tests {
     fn a_pattern_that_would_never_end_is_cut_off() {
         let schema = Schema::compile(&json!({ "type": "string", "pattern": "^(?=(a+)+$)(a|aa)+$" })).unwrap();
         assert!(schema.check(&json!(format!("{}b", "a".repeat(60)))).is_err());
+    }
+
+    #[test]
+    fn all_choices_are_named() {
+        let schema = Schema::compile(&json!({ "enum": ["new", "paid", "shipped", "delivered"] })).unwrap();
+        let mismatch = schema.check(&json!("open")).unwrap_err().to_string();
+        assert_eq!(
+            mismatch,
+            r#""open" is not one of "new", "paid", "shipped", "delivered""#
+        );
+        let many: Vec<usize> = (0..MAX_NAMED + 3).collect();
+        let mismatch = Schema::compile(&json!({ "enum": many }))
+            .unwrap()
+            .check(&json!("x"))
+            .unwrap_err();
+        assert!(mismatch.to_string().ends_with("19, or 3 more"), "{mismatch}");
     }
 
     #[test]

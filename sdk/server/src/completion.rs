@@ -1,5 +1,6 @@
 //! Completion: suggestions for the arguments of prompts and templates.
 
+use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +25,10 @@ pub(crate) type CompleteFn =
 pub(crate) type CompletionKey = (String, String);
 
 #[derive(Clone)]
-pub(crate) struct CompletionEntry(pub(crate) CompleteFn);
+pub(crate) struct CompletionEntry {
+    pub(crate) run: CompleteFn,
+    pub(crate) required: Vec<(TypeId, &'static str)>,
+}
 
 impl fmt::Debug for CompletionEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -38,15 +42,17 @@ impl CompletionEntry {
         H: Handler<Completing, Marker, Output = Vec<T>>,
         T: Into<String> + 'static,
     {
-        Self(Arc::new(move |completing, context| {
-            match handler.call(completing, context) {
-                Ok(running) => Box::pin(async move { Ok(CompleteResult::new(running.await)) }),
-                Err(missing) => {
-                    let error = ErrorObject::internal(format!("no State<{}>", missing.0));
-                    Box::pin(async move { Err(error) })
-                }
+        let run: CompleteFn = Arc::new(move |completing, context| match handler.call(completing, context) {
+            Ok(running) => Box::pin(async move { Ok(CompleteResult::new(running.await)) }),
+            Err(missing) => {
+                let error = ErrorObject::internal(format!("no State<{}>", missing.0));
+                Box::pin(async move { Err(error) })
             }
-        }))
+        });
+        Self {
+            run,
+            required: H::required(),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 use tokio::sync::{mpsc, oneshot};
-use trunkline_proto::server::{AskError, ClientFacts};
+use trunkline_proto::server::{AskError, Change, ClientFacts};
 use trunkline_schema::Schema;
 use trunkline_types::{
     ClientFeature, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitationForms, Extra, InputRequest,
@@ -142,6 +142,11 @@ impl Context {
             // Full: the client is slow, and notices are hints. Closed: the connection is over.
             let _ = self.origin.outbound.try_send(Outbound::Notice(message));
         }
+    }
+
+    /// Announces that what a resource holds changed, to every client that watches it.
+    pub fn resource_changed(&self, uri: impl Into<String>) {
+        self.origin.shared.announce(&Change::Resource(uri.into()));
     }
 
     /// Asks the person to fill in a form, whose fields are those of `T`, and takes a no for an error.

@@ -25,6 +25,7 @@ use crate::error::Kind;
 use crate::page::page;
 use crate::registry::Registry;
 use crate::resource::not_found;
+use crate::text::clip;
 use crate::{BoxFuture, Context, Reply, ServerRequest, ToolError};
 
 /// How often one request may ask its client before it is given up.
@@ -158,9 +159,7 @@ async fn call_tool(request: &ServerRequest, registry: &Registry) -> Reply {
     }
     let shape = shape(request, registry);
     let mut attempts = Attempts::open(request, text, || json!({ "name": name, "arguments": &arguments }))?;
-    if attempts.round == 0
-        && let Err(error) = tool.admit(&request.context())
-    {
+    if let Err(error) = tool.admit(&request.context(), attempts.round == 0) {
         return finish_call(&shape, Err(error));
     }
     if let Err(why) = tool.check_arguments(&mut arguments) {
@@ -250,11 +249,19 @@ async fn read_resource(request: &ServerRequest, registry: &Registry) -> Reply {
         .await?
     {
         Ran::Done(result) => {
-            let mut result: ReadResourceResult = result?;
+            let mut result: ReadResourceResult = result.map_err(|error| naming(error, &uri))?;
             shape.complete(&mut result).map_err(unwritable)
         }
         Ran::Asks(reply) => Ok(reply),
     }
+}
+
+/// Adds the address to a handler's "not found" that does not carry it.
+fn naming(mut error: ErrorObject, uri: &str) -> ErrorObject {
+    if error.code == code::RESOURCE_NOT_FOUND && error.data.is_none() {
+        error = error.with_data(json!({ "uri": uri }));
+    }
+    error
 }
 
 async fn complete(request: &ServerRequest, registry: &Registry) -> Reply {
@@ -268,7 +275,7 @@ async fn complete(request: &ServerRequest, registry: &Registry) -> Reply {
                 value: params.argument.value,
                 arguments,
             };
-            (complete.0)(completing, &request.context()).await?
+            (complete.run)(completing, &request.context()).await?
         }
         // What exists but completes nothing has no suggestions; what does not exist is a mistake.
         None if registry.prompts.contains_key(&key.0) || registry.templates.contains_key(&key.0) => {
@@ -445,14 +452,4 @@ fn seconds_now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |passed| passed.as_secs())
-}
-
-/// What a peer sent is cut where it stands in a message of ours.
-fn clip(text: &str) -> String {
-    const MOST: usize = 120;
-    if text.chars().count() <= MOST {
-        text.to_owned()
-    } else {
-        text.chars().take(MOST).chain("…".chars()).collect()
-    }
 }

@@ -55,6 +55,7 @@ mod schemas;
 mod serve;
 mod server;
 mod service;
+mod text;
 mod tool;
 mod uri_template;
 

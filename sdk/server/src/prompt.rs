@@ -8,6 +8,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use trunkline_schema::Schema;
 use trunkline_types::{ErrorObject, GetPromptResult, Prompt, PromptArgument, PromptMessage};
 
 use crate::schemas::input_schema;
@@ -56,6 +57,7 @@ pub(crate) type PromptFn =
 pub(crate) struct PromptEntry {
     pub(crate) definition: Prompt,
     schema: Value,
+    check: Option<Arc<Schema>>,
     run: PromptFn,
     pub(crate) required: Vec<(TypeId, &'static str)>,
 }
@@ -113,12 +115,23 @@ impl PromptEntry {
                 });
             Box::pin(async move { started?.await.into_prompt() })
         });
+        let check = Schema::compile(&schema).ok().map(Arc::new);
         Self {
             definition,
             schema,
+            check,
             run,
             required: H::required(),
         }
+    }
+
+    /// Whether it takes an argument of that name.
+    pub(crate) fn takes(&self, name: &str) -> bool {
+        self.definition
+            .arguments
+            .iter()
+            .flatten()
+            .any(|argument| argument.name == name)
     }
 
     /// Starts it with its arguments, which are always text on the wire.
@@ -146,7 +159,14 @@ impl PromptEntry {
             .into_iter()
             .map(|(name, text)| (name.clone(), self.typed(&name, text)))
             .collect();
-        Ok((self.run)(Value::Object(typed), context))
+        let typed = Value::Object(typed);
+        if let Some(Err(mismatch)) = self.check.as_ref().map(|check| check.check(&typed)) {
+            let name = &self.definition.name;
+            return Err(ErrorObject::invalid_params(format!(
+                "the arguments do not fit `{name}`: {mismatch}"
+            )));
+        }
+        Ok((self.run)(typed, context))
     }
 
     /// A text as the type that the argument's schema says, where it reads as that.

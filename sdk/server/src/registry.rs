@@ -109,11 +109,35 @@ impl Registry {
             .templates
             .iter()
             .map(|(uri, template)| (uri, template.required.as_slice()));
-        for (name, required) in tools.chain(prompts).chain(resources).chain(templates) {
+        let completions = self
+            .completions
+            .iter()
+            .map(|((of, _), entry)| (of, entry.required.as_slice()));
+        for (name, required) in tools
+            .chain(prompts)
+            .chain(resources)
+            .chain(templates)
+            .chain(completions)
+        {
             if let Some((_, state)) = required.iter().find(|(id, _)| !self.states.contains_key(id)) {
                 return Err(DefinitionError::MissingState {
                     name: name.clone(),
                     state,
+                });
+            }
+        }
+        for (of, argument) in self.completions.keys() {
+            let prompt = self.prompts.get(of).is_some_and(|prompt| prompt.takes(argument));
+            let template = self
+                .templates
+                .get(of)
+                .is_some_and(|entry| entry.definition.parsed.has(argument));
+            if !prompt && !template {
+                let why = format!("there is no prompt or template {of:?} with this argument");
+                return Err(DefinitionError::Unusable {
+                    kind: "completion",
+                    name: argument.clone(),
+                    why,
                 });
             }
         }

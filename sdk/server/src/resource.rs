@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use trunkline_types::{ErrorObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, code};
 
+use crate::text::clip;
 use crate::{BoxFuture, Context, Handler, Json, UriTemplate};
 
 /// The values that an address has for the variables of its template.
@@ -36,7 +37,7 @@ impl UriVariables {
     pub fn parse<T: FromStr>(&self, name: &str) -> Result<T, ErrorObject> {
         let text = self.text(name).unwrap_or_default();
         text.parse()
-            .map_err(|_| ErrorObject::invalid_params(format!("{text:?} is not a valid `{name}`")))
+            .map_err(|_| ErrorObject::invalid_params(format!("{:?} is not a valid `{name}`", clip(text))))
     }
 }
 

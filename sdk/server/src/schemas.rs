@@ -88,6 +88,9 @@ fn tidy(schema: &mut Value, input: bool) {
     if input {
         drop_null(object);
     }
+    if let Some(Value::String(text)) = object.get_mut("description") {
+        *text = unwrapped(text);
+    }
     names_to_enum(object);
     for (key, inner) in object.iter_mut() {
         match key.as_str() {
@@ -110,6 +113,21 @@ fn tidy(schema: &mut Value, input: bool) {
             _ => {}
         }
     }
+}
+
+/// A doc comment without the line ends that only kept it narrow. Paragraphs and lists stay.
+fn unwrapped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        let line = line.trim();
+        let starts =
+            line.is_empty() || line.starts_with(['-', '*', '#', '|']) || line.starts_with(|c: char| c.is_ascii_digit());
+        if !out.is_empty() {
+            out.push(if starts || out.ends_with('\n') { '\n' } else { ' ' });
+        }
+        out.push_str(line);
+    }
+    out
 }
 
 fn drop_null(object: &mut Map<String, Value>) {
@@ -246,6 +264,11 @@ mod tests {
                 "required": ["exact"]
             })
         );
+    }
+
+    #[test]
+    fn doc_comments_lose_the_line_ends_that_kept_them_narrow() {
+        assert_eq!(unwrapped("one\ntwo\n\nthree\n- a\n- b"), "one two\n\nthree\n- a\n- b");
     }
 
     #[test]

@@ -255,6 +255,19 @@ impl Server {
         self
     }
 
+    /// Says more about a prompt that is registered: title, icons, descriptions of its arguments.
+    pub fn describe_prompt(self, name: &str, with: impl FnOnce(&mut trunkline_types::Prompt)) -> Self {
+        self.shared.change(|registry| match registry.prompts.get_mut(name) {
+            Some(entry) => with(&mut Arc::make_mut(entry).definition),
+            None => registry.note(DefinitionError::Unusable {
+                kind: "prompt",
+                name: name.to_owned(),
+                why: "it is described before it is registered".to_owned(),
+            }),
+        });
+        self
+    }
+
     /// Suggests values for an argument of a prompt (by its name) or of a template (by the template).
     pub fn complete<H, Marker, T>(self, of: &str, argument: &str, handler: H) -> Self
     where

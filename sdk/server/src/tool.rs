@@ -245,13 +245,14 @@ impl Registered {
         &self.tool.required
     }
 
-    /// Checks access and rate, in this order: who may not call must not use up the rate.
-    pub(crate) fn admit(&self, context: &Context) -> Result<(), ToolError> {
+    /// Checks access, at every round of a call, and the rate, at the first one. Who may not call must not
+    /// use up the rate.
+    pub(crate) fn admit(&self, context: &Context, first: bool) -> Result<(), ToolError> {
         let name = &self.tool.definition.name;
         if let Some(access) = &self.tool.access {
             access(context).map_err(|why| ToolError::new(format!("`{name}` is not allowed here: {why}")))?;
         }
-        if let Some(limit) = &self.tool.rate_limit {
+        if let Some(limit) = self.tool.rate_limit.as_ref().filter(|_| first) {
             limit.take(Instant::now()).map_err(|wait| {
                 let seconds = wait.as_secs() + 1;
                 let bound = limit.describe();

@@ -174,6 +174,15 @@ impl UriTemplate {
         Ok(Self { parts })
     }
 
+    /// Whether the template has a variable of that name.
+    pub fn has(&self, name: &str) -> bool {
+        let names = |part: &Part| match part {
+            Part::Literal(_) => false,
+            Part::Expression { variables, .. } => variables.iter().any(|variable| variable.name == name),
+        };
+        self.parts.iter().any(names)
+    }
+
     /// The values of the variables in an address, or `None` if it does not follow the template.
     pub fn matches(&self, uri: &str) -> Option<UriVariables> {
         if uri.len() > MAX_URI {

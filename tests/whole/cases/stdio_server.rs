@@ -103,7 +103,7 @@ fn c02_c04_framing_is_forgiving_and_bounded() {
     let mut process = Process::start();
     process.write(b"\xEF\xBB\xBF");
     process.write(format!("{}\r\n\r\n \n", call(&json!(1), "echo", json!({ "text": "marked" }))).as_bytes());
-    let long = format!(r#"{{"jsonrpc":"2.0","id":"long","method":"tools/call","params":{{"x":""#);
+    let long = r#"{"jsonrpc":"2.0","id":"long","method":"tools/call","params":{"x":""#;
     process.write(long.as_bytes());
     let part = vec![b'a'; 1024 * 1024];
     for _ in 0..17 {

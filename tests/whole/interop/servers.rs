@@ -292,7 +292,10 @@ async fn everything_tasks() {
     };
     let task = client.request::<methods::GetTask>(of(&id)).await.unwrap();
     assert_eq!(task.task_id, id);
-    let listed = client.request::<methods::ListTasks>(Default::default()).await.unwrap();
+    let listed = client
+        .request::<methods::ListTasks>(trunkline::types::ListParams::default())
+        .await
+        .unwrap();
     assert!(listed.tasks.iter().any(|task| task.task_id == id));
     let result = client.request::<methods::GetTaskResult>(of(&id)).await.unwrap();
     assert!(

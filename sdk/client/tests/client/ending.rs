@@ -1,8 +1,10 @@
 //! The end of a connection, whoever ends it.
 
 use serde_json::json;
-use trunkline_client::types::{Extra, SubscriptionFilter};
-use trunkline_client::{CallError, CallOptions};
+use tokio::time::Instant;
+use trunkline_client::types::{Extra, Revision, SubscriptionFilter};
+use trunkline_client::{CallError, CallOptions, Client};
+use trunkline_transport::Lines;
 
 use crate::peer::{modern, text};
 
@@ -88,4 +90,28 @@ async fn what_arrived_before_the_end_still_counts() {
     };
     let (called, ()) = tokio::join!(client.call("t", &()), serve);
     assert_eq!(called.unwrap().text(), "last words");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_only_stops_reading_is_told_of_within_a_second() {
+    let (ours, theirs) = tokio::io::duplex(1024 * 1024);
+    let (closed, reader) = tokio::io::duplex(1);
+    drop(closed);
+    // It writes its answer to the probe before it is asked, never reads, and never ends.
+    let (_, mut writer) = tokio::io::split(theirs);
+    let discovered = json!({ "resultType": "complete", "supportedVersions": [Revision::LATEST.name()], "capabilities": { "tools": {} } });
+    let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": discovered });
+    tokio::io::AsyncWriteExt::write_all(&mut writer, format!("{answer}\n").as_bytes())
+        .await
+        .unwrap();
+    let (our_reader, _) = tokio::io::split(ours);
+    let client = Client::over(Lines::new(our_reader, reader)).connect().await.unwrap();
+    let started = Instant::now();
+    let error = client.call("t", &()).await.unwrap_err();
+    assert!(
+        matches!(&error, CallError::Closed { diagnosis: Some(why) } if why.contains("no longer takes")),
+        "{error}"
+    );
+    assert_eq!(started.elapsed().as_secs(), 1);
+    assert!(!client.is_closed());
 }

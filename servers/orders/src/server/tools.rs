@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use trunkline::{Context, Elicited, InputError, Json, Server, State, Tool, ToolError};
 
+use super::resources::order_uri;
 use crate::answers::{Cancelled, Order, OrderCount, OrderPage, PurgeReport};
 use crate::arguments::{CancelOrder, CountOrders, GetOrder, ListOrders, PurgeTestOrders};
 use crate::{Orders, OrdersError, Right, Role};
@@ -87,9 +88,11 @@ async fn cancel_order(
     order.check_cancellable()?;
     let question = order.cancel_question(reason.as_deref())?;
     let outcome = if confirmed(&context, question).await? {
-        orders
+        let cancelled = orders
             .run(move |orders| orders.cancel(&order, reason.as_deref()))
-            .await?
+            .await?;
+        context.resource_changed(order_uri(id));
+        cancelled
     } else {
         Cancelled::kept(&order)
     };
