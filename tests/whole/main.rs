@@ -9,5 +9,6 @@
 
 mod cases;
 mod interop;
+mod rounds;
 mod scenarios;
 mod tidy;

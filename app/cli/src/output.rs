@@ -150,6 +150,14 @@ impl Output {
         self.erase(&mut live);
     }
 
+    /// Prints a warning about a server, unless something was said about it already.
+    pub(crate) fn tell_once(&self, server: &str, text: &str) {
+        let about = format!("`{server}`");
+        if !self.lock().said.iter().any(|said| said.contains(&about)) {
+            self.warning(text);
+        }
+    }
+
     /// Says something about a server that is waited for, once.
     fn once(&self, text: String) {
         let mut live = self.lock();

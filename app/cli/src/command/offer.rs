@@ -1,0 +1,86 @@
+//! `read` and `prompt`: one resource, one prompt.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trunkline_gate::OfferError;
+
+use crate::args::Global;
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::session::Session;
+
+pub(super) async fn read(
+    global: &Global,
+    session: &Session,
+    uri: &str,
+    server: Option<&str>,
+    output: &Arc<Output>,
+) -> Exit {
+    match session.gate.read(uri, server).await {
+        Ok(read) => {
+            for flag in &read.flags {
+                output.warning(&format!("{}: {}", read.server, flag.text()));
+            }
+            if global.json {
+                output.json(&read);
+            } else {
+                output.result(&read.text);
+            }
+            Exit::Done
+        }
+        Err(error) => failed(&error, session, output),
+    }
+}
+
+/// The prompt that was asked for.
+pub(super) struct Wanted {
+    name: String,
+    arguments: BTreeMap<String, String>,
+    pub(super) server: Option<String>,
+}
+
+impl Wanted {
+    pub(super) fn new(name: String, given: Vec<(String, String)>, server: Option<String>) -> Result<Self, String> {
+        let mut arguments = BTreeMap::new();
+        for (argument, value) in given {
+            if arguments.contains_key(&argument) {
+                return Err(format!("the argument {argument} is given twice"));
+            }
+            arguments.insert(argument, value);
+        }
+        Ok(Self {
+            name,
+            arguments,
+            server,
+        })
+    }
+}
+
+pub(super) async fn prompt(global: &Global, session: &Session, wanted: Wanted, output: &Arc<Output>) -> Exit {
+    let filled = session.gate.prompt(&wanted.name, wanted.arguments, wanted.server.as_deref()).await;
+    match filled {
+        Ok(filled) => {
+            for flag in &filled.flags {
+                output.warning(&format!("{}: {}", filled.server, flag.text()));
+            }
+            if global.json {
+                output.json(&filled);
+            } else {
+                let messages: Vec<String> = filled.messages.iter().map(|(role, text)| format!("{role}: {text}")).collect();
+                output.result(&messages.join("\n\n"));
+            }
+            Exit::Done
+        }
+        Err(error) => failed(&error, session, output),
+    }
+}
+
+fn failed(error: &OfferError, session: &Session, output: &Output) -> Exit {
+    output.error(&error.to_string());
+    match error {
+        OfferError::NotFound(_) if session.any_down() => Exit::ServerFailed,
+        OfferError::NotFound(_) => Exit::Usage,
+        _ => Exit::Failed,
+    }
+}
