@@ -31,6 +31,7 @@ pub(crate) struct Cli {
 
 /// What every command takes.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub(crate) struct Global {
     /// Take the servers from this file (`mcpServers` or VS Code's `servers`).
     ///
@@ -64,7 +65,9 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Ask one question: the answer goes to standard output, the steps to standard error.
-    #[command(after_help = "Examples:\n  trunkline ask \"서울 날씨 어때?\"\n  trunkline ask What is the weather in Busan?\n  trunkline ask \"How many paid orders are there?\" --json")]
+    #[command(
+        after_help = "Examples:\n  trunkline ask \"서울 날씨 어때?\"\n  trunkline ask What is the weather in Busan?\n  trunkline ask \"How many paid orders are there?\" --json"
+    )]
     Ask {
         /// The question; several words are joined.
         #[arg(required = true, value_name = "QUESTION")]
@@ -77,7 +80,9 @@ pub(crate) enum Command {
     /// List the prompts that the servers offer.
     Prompts,
     /// Call one tool, through the gate: arguments are checked, and you are asked where the rules say so.
-    #[command(after_help = "Examples:\n  trunkline call weather/get_weather '{\"city\":\"Seoul\"}'\n  trunkline call orders/count_orders\n  echo '{\"id\":3}' | trunkline call orders/get_order -")]
+    #[command(
+        after_help = "Examples:\n  trunkline call weather/get_weather '{\"city\":\"Seoul\"}'\n  trunkline call orders/count_orders\n  echo '{\"id\":3}' | trunkline call orders/get_order -"
+    )]
     Call {
         /// The server's id, a slash and the tool's name.
         #[arg(value_name = "SERVER/TOOL")]
@@ -87,7 +92,9 @@ pub(crate) enum Command {
         arguments: Option<String>,
     },
     /// Read one resource.
-    #[command(after_help = "Examples:\n  trunkline read orders://order/1\n  trunkline read file:///notes.txt --server files")]
+    #[command(
+        after_help = "Examples:\n  trunkline read orders://order/1\n  trunkline read file:///notes.txt --server files"
+    )]
     Read {
         /// The resource's address.
         uri: String,
@@ -108,13 +115,17 @@ pub(crate) enum Command {
         server: Option<String>,
     },
     /// Run a shipped server on standard input and output, for any MCP host.
-    #[command(after_help = "Examples:\n  trunkline serve weather\n  trunkline serve orders --db shop.sqlite --role clerk")]
+    #[command(
+        after_help = "Examples:\n  trunkline serve weather\n  trunkline serve orders --db shop.sqlite --role clerk"
+    )]
     Serve {
         #[command(subcommand)]
         server: Serve,
     },
     /// Print a completion script for a shell.
-    #[command(after_help = "Example:\n  trunkline completions bash > ~/.local/share/bash-completion/completions/trunkline")]
+    #[command(
+        after_help = "Example:\n  trunkline completions bash > ~/.local/share/bash-completion/completions/trunkline"
+    )]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
@@ -147,7 +158,9 @@ pub(crate) enum Serve {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, such as 5 or 0.5".to_owned())?;
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "write a number of seconds, such as 5 or 0.5".to_owned())?;
     if seconds > 0.0 && seconds <= 86_400.0 {
         Ok(Duration::from_secs_f64(seconds))
     } else {
@@ -163,7 +176,8 @@ fn revision(text: &str) -> Result<Revision, String> {
 }
 
 fn role(text: &str) -> Result<Role, String> {
-    text.parse().map_err(|error: trunkline_orders::UnknownRole| error.to_string())
+    text.parse()
+        .map_err(|error: trunkline_orders::UnknownRole| error.to_string())
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -59,7 +59,11 @@ impl Exit {
 
     /// The same, or [`Exit::ServerFailed`] where all is well but for a server.
     pub(crate) fn or_server_failed(self, any_down: bool) -> Self {
-        if self == Self::Done && any_down { Self::ServerFailed } else { self }
+        if self == Self::Done && any_down {
+            Self::ServerFailed
+        } else {
+            self
+        }
     }
 }
 

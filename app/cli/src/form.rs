@@ -1,5 +1,7 @@
 //! A server's form, field by field: what is shown, and what a typed line means.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Number, Value};
 use trunkline_gate::text::one_line;
 
@@ -40,11 +42,17 @@ pub(crate) fn fields(schema: &Value) -> Result<Vec<Field>, String> {
         Some(_) => return Err("the form's `properties` are not an object".to_owned()),
     };
     if properties.len() > MAX_FIELDS {
-        return Err(format!("the form has {} fields; {MAX_FIELDS} are allowed", properties.len()));
+        return Err(format!(
+            "the form has {} fields; {MAX_FIELDS} are allowed",
+            properties.len()
+        ));
     }
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|other| other == name));
-    properties.iter().map(|(name, field)| Field::read(name, field, is_required(name))).collect()
+    properties
+        .iter()
+        .map(|(name, field)| Field::read(name, field, is_required(name)))
+        .collect()
 }
 
 impl Field {
@@ -81,7 +89,7 @@ impl Field {
         let mut prompt = format!("  {}", self.title);
         if let Kind::One(choices) | Kind::Many(choices) = &self.kind {
             for (number, (_, words)) in choices.iter().enumerate().take(MAX_CHOICES) {
-                prompt.push_str(&format!("\n    {}) {words}", number + 1));
+                let _ = write!(prompt, "\n    {}) {words}", number + 1);
             }
             prompt.push_str("\n  ");
         }
@@ -150,17 +158,26 @@ fn choices(field: &Value) -> Option<Vec<(Value, String)>> {
         let names = field.get("enumNames").and_then(Value::as_array);
         let name = |at: usize| names.and_then(|names| names.get(at)).and_then(Value::as_str);
         let named = |(at, value): (usize, &Value)| {
-            (value.clone(), name(at).map_or_else(|| shown(value), |name| one_line(name, 120)))
+            (
+                value.clone(),
+                name(at).map_or_else(|| shown(value), |name| one_line(name, 120)),
+            )
         };
         return Some(values.iter().enumerate().map(named).collect());
     }
-    let titled = field.get("oneOf").or_else(|| field.get("anyOf")).and_then(Value::as_array)?;
+    let titled = field
+        .get("oneOf")
+        .or_else(|| field.get("anyOf"))
+        .and_then(Value::as_array)?;
     titled
         .iter()
         .map(|choice| {
             let value = choice.get("const")?;
             let title = choice.get("title").and_then(Value::as_str);
-            Some((value.clone(), title.map_or_else(|| shown(value), |title| one_line(title, 120))))
+            Some((
+                value.clone(),
+                title.map_or_else(|| shown(value), |title| one_line(title, 120)),
+            ))
         })
         .collect()
 }
@@ -169,7 +186,11 @@ fn choices(field: &Value) -> Option<Vec<(Value, String)>> {
 fn choice(choices: &[(Value, String)], line: &str) -> Result<Value, String> {
     let number = line.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let by_number = number.and_then(|at| choices.get(at));
-    let by_words = || choices.iter().find(|(value, words)| words == line || value.as_str() == Some(line));
+    let by_words = || {
+        choices
+            .iter()
+            .find(|(value, words)| words == line || value.as_str() == Some(line))
+    };
     by_number
         .or_else(by_words)
         .map(|(value, _)| value.clone())
@@ -196,11 +217,27 @@ mod tests {
             (json!({ "type": "boolean" }), "Y", json!(true)),
             (json!({ "type": "boolean" }), "아니오", json!(false)),
             (json!({ "type": "string", "enum": ["a", "b"] }), "2", json!("b")),
-            (json!({ "type": "string", "enum": ["a", "b"], "enumNames": ["Ay", "Bee"] }), "Bee", json!("b")),
-            (json!({ "oneOf": [{ "const": "a", "title": "Ay" }, { "const": "b" }] }), "Ay", json!("a")),
-            (json!({ "type": "array", "items": { "enum": ["a", "b", "c"] } }), "3, a", json!(["c", "a"])),
+            (
+                json!({ "type": "string", "enum": ["a", "b"], "enumNames": ["Ay", "Bee"] }),
+                "Bee",
+                json!("b"),
+            ),
+            (
+                json!({ "oneOf": [{ "const": "a", "title": "Ay" }, { "const": "b" }] }),
+                "Ay",
+                json!("a"),
+            ),
+            (
+                json!({ "type": "array", "items": { "enum": ["a", "b", "c"] } }),
+                "3, a",
+                json!(["c", "a"]),
+            ),
         ] {
-            assert_eq!(field(schema.clone(), true).parse(line), Ok(Some(wanted)), "{schema} {line}");
+            assert_eq!(
+                field(schema.clone(), true).parse(line),
+                Ok(Some(wanted)),
+                "{schema} {line}"
+            );
         }
     }
 

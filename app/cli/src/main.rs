@@ -23,7 +23,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             output::print_clap(&error);
-            return if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
+            return if error.use_stderr() {
+                Exit::Usage.into()
+            } else {
+                Exit::Done.into()
+            };
         }
     };
     let output = Arc::new(Output::new(cli.global.no_color));

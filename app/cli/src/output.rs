@@ -58,7 +58,7 @@ impl Output {
     /// Prints a result, with a line end.
     pub(crate) fn result(&self, text: &str) {
         let mut live = self.lock();
-        self.erase(&mut live);
+        Self::erase(&mut live);
         if live.stdout_failed.is_some() {
             return;
         }
@@ -110,12 +110,12 @@ impl Output {
 
     fn line(&self, text: &str) {
         let mut live = self.lock();
-        self.erase(&mut live);
+        Self::erase(&mut live);
         // Where standard error cannot be written there is nobody to tell.
         let _ = writeln!(anstream::AutoStream::new(io::stderr().lock(), self.choice), "{text}");
     }
 
-    fn erase(&self, live: &mut Live) {
+    fn erase(live: &mut Live) {
         if live.drawn {
             live.drawn = false;
             let _ = write!(io::stderr().lock(), "\r\x1b[K");
@@ -140,14 +140,14 @@ impl Output {
     /// Keeps progress off the terminal while a person is being asked.
     pub(crate) fn asking(&self, asking: bool) {
         let mut live = self.lock();
-        self.erase(&mut live);
+        Self::erase(&mut live);
         live.asking = asking;
     }
 
     /// Takes the line about progress away.
     pub(crate) fn clear(&self) {
         let mut live = self.lock();
-        self.erase(&mut live);
+        Self::erase(&mut live);
     }
 
     /// Prints a warning about a server, unless something was said about it already.
@@ -193,7 +193,9 @@ impl Watch for Output {
                 total,
                 message,
             } => {
-                let share = total.filter(|total| *total > 0.0).map(|total| format!(" {:.0}%", progress / total * 100.0));
+                let share = total
+                    .filter(|total| *total > 0.0)
+                    .map(|total| format!(" {:.0}%", progress / total * 100.0));
                 let share = share.unwrap_or_else(|| format!(" {progress}"));
                 let message = message.as_deref().unwrap_or_default();
                 self.draw(&format!("{server}/{tool}{share} {message}"));

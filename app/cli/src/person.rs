@@ -77,8 +77,8 @@ impl Person {
     /// Asks a server's form. None where nobody answers it.
     async fn fill_in(&self, server: &str, form: &FormElicitation) -> Result<ElicitResult, ErrorObject> {
         let fields = fields(&form.requested_schema).map_err(ErrorObject::invalid_params)?;
-        let schema = Schema::compile(&form.requested_schema)
-            .map_err(|error| ErrorObject::invalid_params(error.to_string()))?;
+        let schema =
+            Schema::compile(&form.requested_schema).map_err(|error| ErrorObject::invalid_params(error.to_string()))?;
         let Some(terminal) = self.terminal() else {
             self.output.warning(&format!(
                 "server `{}` asked \"{}\"; nobody can be asked here, so it was told that nobody answers",
@@ -91,7 +91,9 @@ impl Person {
         let _quiet = Quiet::new(&self.output);
         let asked = ask_fields(terminal, server, &form.message, &fields, &schema);
         // A person who went away is not one who said no.
-        Ok(tokio::time::timeout(PATIENCE, asked).await.unwrap_or_else(|_| ElicitResult::cancel()))
+        Ok(tokio::time::timeout(PATIENCE, asked)
+            .await
+            .unwrap_or_else(|_| ElicitResult::cancel()))
     }
 }
 
@@ -113,19 +115,22 @@ impl Drop for Quiet<'_> {
 
 /// The question as it stands on the terminal. Its parts are fit to show.
 fn shown(question: &Question) -> String {
-    let mut text = format!("\nserver `{}` would run: {}", question.server, question.tool);
-    if let Some(title) = &question.title {
-        text.push_str(&format!(" (it calls it \"{title}\")"));
-    }
-    text.push_str(&format!("\n  arguments: {}\n", question.arguments));
+    let title = question.title.as_ref();
+    let title = title
+        .map(|title| format!(" (it calls it \"{title}\")"))
+        .unwrap_or_default();
+    let mut lines = vec![
+        format!("\nserver `{}` would run: {}{title}", question.server, question.tool),
+        format!("  arguments: {}", question.arguments),
+    ];
     if let Some(description) = &question.description {
-        text.push_str(&format!("  described by the server as: {description}\n"));
+        lines.push(format!("  described by the server as: {description}"));
     }
     if !question.claims.is_empty() {
-        text.push_str(&format!("  the server claims: it {}\n", question.claims.join("; it ")));
+        lines.push(format!("  the server claims: it {}", question.claims.join("; it ")));
     }
-    text.push_str(&format!("  asked because: {}\n", question.reason));
-    text
+    lines.push(format!("  asked because: {}\n", question.reason));
+    lines.join("\n")
 }
 
 impl Approver for Person {
@@ -163,13 +168,20 @@ async fn ask_fields(
     let answers = Value::Object(answers);
     if let Err(mismatch) = schema.check(&answers) {
         let why = one_line(&mismatch.to_string(), 500);
-        let _ = terminal.write(&format!("  these answers do not fit the form, so nothing was sent: {why}\n"));
+        let _ = terminal.write(&format!(
+            "  these answers do not fit the form, so nothing was sent: {why}\n"
+        ));
         return ElicitResult::cancel();
     }
     // One field was just read by the person; of several they see the whole, exactly as it is sent.
     if fields.len() != 1 {
         let shown = visible_json(&answers);
-        match terminal.ask(&format!("  send {shown}? [y/N] ")).await.as_deref().map(yes_or_no) {
+        match terminal
+            .ask(&format!("  send {shown}? [y/N] "))
+            .await
+            .as_deref()
+            .map(yes_or_no)
+        {
             Some(Some(true)) => {}
             Some(_) => return ElicitResult::decline(),
             None => return ElicitResult::cancel(),

@@ -58,7 +58,11 @@ impl Session {
             output.note(note);
         }
         let servers = chosen(&configuration, needs)?;
-        let journal = global.journal.as_deref().map(|file| journal(file, &configuration)).transpose()?;
+        let journal = global
+            .journal
+            .as_deref()
+            .map(|file| journal(file, &configuration))
+            .transpose()?;
         let person = Arc::new(Person::new(Arc::clone(output), !global.no_input));
 
         let mut builder = Gate::builder().watch(output.clone()).approver(person.clone());
@@ -68,7 +72,7 @@ impl Session {
         for entry in servers {
             builder = match spec(entry, global, &person) {
                 Ok(spec) => builder.server(spec),
-                Err(report) => builder.absent(report),
+                Err(report) => builder.absent(*report),
             };
         }
         let gate = builder.connect().await;
@@ -99,10 +103,16 @@ impl Session {
         let set_aside = self.gate.catalogue().all_set_aside();
         if global.verbose {
             for aside in set_aside {
-                output.warning(&format!("server `{}`: tool {} is set aside: {}", aside.server, aside.name, aside.reason));
+                output.warning(&format!(
+                    "server `{}`: tool {} is set aside: {}",
+                    aside.server, aside.name, aside.reason
+                ));
             }
         } else if !set_aside.is_empty() {
-            output.warning(&format!("{} tool definitions are set aside; -v tells why", set_aside.len()));
+            output.warning(&format!(
+                "{} tool definitions are set aside; -v tells why",
+                set_aside.len()
+            ));
         }
     }
 
@@ -169,9 +179,15 @@ fn chosen<'a>(configuration: &'a Configuration, needs: Needs<'_>) -> Result<Vec<
     let hint = match near.first() {
         Some(near) => format!("did you mean `{}`?", one_line(near, 60)),
         None if all.is_empty() => "none is configured".to_owned(),
-        None => format!("the servers are: {}", ids().map(|id| one_line(id, 60)).collect::<Vec<_>>().join(", ")),
+        None => format!(
+            "the servers are: {}",
+            ids().map(|id| one_line(id, 60)).collect::<Vec<_>>().join(", ")
+        ),
     };
-    Err(Problem::usage(format!("there is no server `{}`{form}; {hint}", one_line(wanted, 80))))
+    Err(Problem::usage(format!(
+        "there is no server `{}`{form}; {hint}",
+        one_line(wanted, 80)
+    )))
 }
 
 /// Whether a tool named on the command line can belong to a server: `server/tool`, or the public name `server__tool`.
@@ -181,23 +197,15 @@ fn holds(id: &str, tool: &str) -> bool {
 }
 
 /// The server of an entry, or the report that says why there is none.
-fn spec(entry: &ServerEntry, global: &Global, person: &Arc<Person>) -> Result<ServerSpec, ServerReport> {
-    let trust = if entry.trusted { Trust::Trusted } else { Trust::Untrusted };
+fn spec(entry: &ServerEntry, global: &Global, person: &Arc<Person>) -> Result<ServerSpec, Box<ServerReport>> {
+    let trust = if entry.trusted {
+        Trust::Trusted
+    } else {
+        Trust::Untrusted
+    };
     let start = match &entry.launch {
         Launch::Start(start) => start,
-        Launch::Disabled => {
-            return Err(ServerReport::skipped(&entry.id, trust, "it is switched off in the configuration"));
-        }
-        Launch::Http { url } => {
-            let url = one_line(url, 200);
-            return Err(ServerReport::skipped(
-                &entry.id,
-                trust,
-                format!("HTTP servers come with a later version ({url}); use a stdio server for now"),
-            ));
-        }
-        Launch::Broken { reason } => return Err(ServerReport::failed(&entry.id, trust, one_line(reason, 1500))),
-        _ => return Err(ServerReport::skipped(&entry.id, trust, "this version cannot reach it")),
+        other => return Err(Box::new(not_started(&entry.id, trust, other))),
     };
     let mut command = Command::new(&start.command).args(&start.args);
     for (name, value) in &start.env {
@@ -216,6 +224,19 @@ fn spec(entry: &ServerEntry, global: &Global, person: &Arc<Person>) -> Result<Se
         spec = spec.wait(wait);
     }
     Ok(spec)
+}
+
+fn not_started(id: &str, trust: Trust, launch: &Launch) -> ServerReport {
+    match launch {
+        Launch::Disabled => ServerReport::skipped(id, trust, "it is switched off in the configuration"),
+        Launch::Http { url } => {
+            let url = one_line(url, 200);
+            let why = format!("HTTP servers come with a later version ({url}); use a stdio server for now");
+            ServerReport::skipped(id, trust, why)
+        }
+        Launch::Broken { reason } => ServerReport::failed(id, trust, one_line(reason, 1500)),
+        _ => ServerReport::skipped(id, trust, "this version cannot reach it"),
+    }
 }
 
 #[cfg(test)]

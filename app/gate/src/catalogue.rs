@@ -127,7 +127,10 @@ impl Catalogue {
             return Err(if other.definition.name == definition.name {
                 "the server lists this name twice; the first definition counts".to_owned()
             } else {
-                format!("its public name {name} is taken by {}/{}", other.server, other.definition.name)
+                format!(
+                    "its public name {name} is taken by {}/{}",
+                    other.server, other.definition.name
+                )
             });
         }
         let schema = Schema::compile(&definition.input_schema).map_err(|error| format!("input schema: {error}"))?;
@@ -235,7 +238,11 @@ mod tests {
         let mut bad = tool("outside");
         bad.input_schema = json!({ "$ref": "http://127.0.0.1:9/x" });
         let mut catalogue = Catalogue::default();
-        catalogue.add("a", Trust::Trusted, vec![tool("one"), bad, tool("one"), tool(""), tool("two")]);
+        catalogue.add(
+            "a",
+            Trust::Trusted,
+            vec![tool("one"), bad, tool("one"), tool(""), tool("two")],
+        );
         assert_eq!(names(&catalogue), ["a__one", "a__two"]);
         let reasons: Vec<(&str, &str)> = catalogue
             .all_set_aside()
@@ -243,7 +250,10 @@ mod tests {
             .map(|aside| (aside.name.as_str(), aside.reason.as_str()))
             .collect();
         assert_eq!(reasons.len(), 3);
-        assert!(reasons[0].0 == "outside" && reasons[0].1.contains("127.0.0.1"), "{reasons:?}");
+        assert!(
+            reasons[0].0 == "outside" && reasons[0].1.contains("127.0.0.1"),
+            "{reasons:?}"
+        );
         assert!(reasons[1].1.contains("twice"), "{reasons:?}");
         assert!(reasons[2].1.contains("no name"), "{reasons:?}");
     }

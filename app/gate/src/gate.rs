@@ -102,7 +102,7 @@ impl Builder {
                 now = every_second.tick() => for (id, (_, listener)) in &starting {
                     self.watch.news(&News::Waiting {
                         server: one_line(id, 100),
-                        seconds: now.duration_since(began).as_secs_f64().round() as u64,
+                        seconds: (now.duration_since(began) + Duration::from_millis(500)).as_secs(),
                         oddity: listener.oddity(),
                     });
                 },
@@ -123,13 +123,13 @@ impl Builder {
             while let Some((_, report)) = absent.next_if(|(before, _)| *before <= place) {
                 gate.reports.push(report);
             }
-            match came_up.remove(&id) {
-                Some(up) => gate.take_up(id, up),
-                None => {
-                    let trust = starting.get(&id).map(|(trust, _)| *trust).unwrap_or_default();
-                    gate.reports.push(ServerReport::failed(id, trust, "its connection broke off by a fault of this program"));
-                }
+            if let Some(up) = came_up.remove(&id) {
+                gate.take_up(id, up);
+                continue;
             }
+            let trust = starting.get(&id).map(|(trust, _)| *trust).unwrap_or_default();
+            let why = "its connection broke off by a fault of this program";
+            gate.reports.push(ServerReport::failed(id, trust, why));
         }
         gate.reports.extend(absent.map(|(_, report)| report));
         for report in &gate.reports {
@@ -141,7 +141,9 @@ impl Builder {
 
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder").field("servers", &self.servers).finish_non_exhaustive()
+        f.debug_struct("Builder")
+            .field("servers", &self.servers)
+            .finish_non_exhaustive()
     }
 }
 
@@ -205,10 +207,17 @@ impl Gate {
     pub fn reports(&self) -> Vec<ServerReport> {
         let mut reports = self.reports.clone();
         for report in &mut reports {
-            let Some(server) = self.servers.get(&report.id) else { continue };
+            let Some(server) = self.servers.get(&report.id) else {
+                continue;
+            };
             let noise = server.client.noise();
             report.noise = noise.count;
-            let last = noise.last.iter().rev().take(3).map(|noise| one_line(&noise.to_string(), 300));
+            let last = noise
+                .last
+                .iter()
+                .rev()
+                .take(3)
+                .map(|noise| one_line(&noise.to_string(), 300));
             // Each piece once: a server that prints rubbish prints much of it.
             let last: BTreeSet<String> = last.collect();
             report.warnings.extend(last);

@@ -40,7 +40,7 @@ pub use call::{
 pub use catalogue::{Catalogue, OfferedTool, SetAside, Trust, near};
 pub use gate::{Builder, Gate};
 pub use name::{MAX_NAME, public_name};
-pub use offers::{Filled, Offer, Offers, OfferError, ReadOut};
+pub use offers::{Filled, Offer, OfferError, Offers, ReadOut};
 pub use server::{DEFAULT_CALL_WAIT, DEFAULT_CONNECT_WAIT, ServerReport, ServerSpec, ServerState};
 /// The client that the gate drives, for those who set it up.
 pub use trunkline_client as client;

@@ -132,7 +132,10 @@ mod tests {
         listener
     }
 
-    const PROBE: (Direction, &str) = (Direction::Sent, r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#);
+    const PROBE: (Direction, &str) = (
+        Direction::Sent,
+        r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#,
+    );
     const HELLO: (Direction, &str) = (Direction::Sent, r#"{"jsonrpc":"2.0","id":2,"method":"initialize"}"#);
 
     #[test]

@@ -115,7 +115,10 @@ mod tests {
         ];
         let long = "x".repeat(200);
         let mut names = BTreeSet::new();
-        for (server, tool) in pairs.into_iter().chain([(long.as_str(), "a"), (&long, "b"), ("a", &long)]) {
+        for (server, tool) in pairs
+            .into_iter()
+            .chain([(long.as_str(), "a"), (&long, "b"), ("a", &long)])
+        {
             let name = public_name(server, tool);
             check(&name);
             assert!(names.insert(name.clone()), "{name} is taken");

@@ -46,8 +46,17 @@ pub enum OfferError {
         /// The server's id.
         server: String,
         /// Why.
-        error: CallError,
+        error: Box<CallError>,
     },
+}
+
+impl OfferError {
+    fn failed(server: &str, error: CallError) -> Self {
+        Self::Failed {
+            server: server.to_owned(),
+            error: Box::new(error),
+        }
+    }
 }
 
 impl fmt::Display for OfferError {
@@ -55,7 +64,12 @@ impl fmt::Display for OfferError {
         match self {
             Self::NotFound(why) => f.write_str(why),
             Self::Failed { server, error } => {
-                write!(f, "server `{}`: {}", one_line(server, 100), one_line(&error.to_string(), 1000))
+                write!(
+                    f,
+                    "server `{}`: {}",
+                    one_line(server, 100),
+                    one_line(&error.to_string(), 1000)
+                )
             }
         }
     }
@@ -96,17 +110,22 @@ pub struct Filled {
 impl Gate {
     /// The resources of all servers, or of one.
     pub async fn resources(&self, only: Option<&str>) -> Offers<Resource> {
-        self.offers(only, ServerFeature::Resources, async |client| client.resources().await).await
+        self.offers(only, ServerFeature::Resources, async |client| client.resources().await)
+            .await
     }
 
     /// The resource templates of all servers, or of one.
     pub async fn resource_templates(&self, only: Option<&str>) -> Offers<ResourceTemplate> {
-        self.offers(only, ServerFeature::Resources, async |client| client.resource_templates().await).await
+        self.offers(only, ServerFeature::Resources, async |client| {
+            client.resource_templates().await
+        })
+        .await
     }
 
     /// The prompts of all servers, or of one.
     pub async fn prompts(&self, only: Option<&str>) -> Offers<Prompt> {
-        self.offers(only, ServerFeature::Prompts, async |client| client.prompts().await).await
+        self.offers(only, ServerFeature::Prompts, async |client| client.prompts().await)
+            .await
     }
 
     async fn offers<T>(
@@ -120,7 +139,10 @@ impl Gate {
             set_aside: Vec::new(),
             warnings: Vec::new(),
         };
-        let wanted = self.servers().iter().filter(|(id, _)| only.is_none_or(|only| only == id.as_str()));
+        let wanted = self
+            .servers()
+            .iter()
+            .filter(|(id, _)| only.is_none_or(|only| only == id.as_str()));
         for (id, server) in wanted {
             if !server.client.agreement().capabilities.has(feature) {
                 continue;
@@ -128,16 +150,25 @@ impl Gate {
             let warning = |text: &str| format!("{}: {}", one_line(id, 100), one_line(text, 500));
             match list(&server.client).await {
                 Ok(listing) => {
-                    let offer = |item| Offer { server: id.clone(), item };
-                    offers.items.extend(listing.items.into_iter().map(offer));
-                    offers.warnings.extend(listing.warnings.iter().map(|text| warning(text)));
-                    offers.set_aside.extend(listing.rejected.into_iter().map(|rejected| SetAside {
+                    let offer = |item| Offer {
                         server: id.clone(),
-                        name: one_line(rejected.name.as_deref().unwrap_or("without a name"), 80),
-                        reason: one_line(&rejected.why, 300),
-                    }));
+                        item,
+                    };
+                    offers.items.extend(listing.items.into_iter().map(offer));
+                    offers
+                        .warnings
+                        .extend(listing.warnings.iter().map(|text| warning(text)));
+                    offers
+                        .set_aside
+                        .extend(listing.rejected.into_iter().map(|rejected| SetAside {
+                            server: id.clone(),
+                            name: one_line(rejected.name.as_deref().unwrap_or("without a name"), 80),
+                            reason: one_line(&rejected.why, 300),
+                        }));
                 }
-                Err(error) => offers.warnings.push(warning(&format!("the list cannot be had: {error}"))),
+                Err(error) => offers
+                    .warnings
+                    .push(warning(&format!("the list cannot be had: {error}"))),
             }
         }
         offers
@@ -154,7 +185,7 @@ impl Gate {
         };
         let client = self.client(&server)?;
         let result = client.read(uri).await;
-        let whole = result.map_err(|error| OfferError::Failed { server: server.clone(), error })?;
+        let whole = result.map_err(|error| OfferError::failed(&server, error))?;
         let parts: Vec<String> = whole.contents.iter().map(resource_text).collect();
         let cleaned = clean(&parts.join("\n"));
         Ok(ReadOut {
@@ -168,7 +199,10 @@ impl Gate {
     /// The one server that lists a resource, or else has a template for it.
     async fn home_of(&self, uri: &str) -> Result<String, OfferError> {
         let resources = self.resources(None).await.items;
-        let listed = resources.iter().filter(|offer| offer.item.uri == uri).map(|offer| &offer.server);
+        let listed = resources
+            .iter()
+            .filter(|offer| offer.item.uri == uri)
+            .map(|offer| &offer.server);
         let listed: BTreeSet<&String> = listed.collect();
         if !listed.is_empty() {
             return one_of(&listed, "resource", uri);
@@ -178,7 +212,10 @@ impl Gate {
             let fixed = template.split('{').next().unwrap_or_default();
             !fixed.is_empty() && uri.starts_with(fixed)
         };
-        let templated = templates.iter().filter(|offer| fits(&offer.item.uri_template)).map(|offer| &offer.server);
+        let templated = templates
+            .iter()
+            .filter(|offer| fits(&offer.item.uri_template))
+            .map(|offer| &offer.server);
         let templated: BTreeSet<&String> = templated.collect();
         if !templated.is_empty() {
             return one_of(&templated, "resource", uri);
@@ -199,20 +236,11 @@ impl Gate {
     ) -> Result<Filled, OfferError> {
         let server = match server {
             Some(server) => server.to_owned(),
-            None => {
-                let prompts = self.prompts(None).await.items;
-                let homes = prompts.iter().filter(|offer| offer.item.name == name).map(|offer| &offer.server);
-                let homes: BTreeSet<&String> = homes.collect();
-                if homes.is_empty() {
-                    let near = near(name, prompts.iter().map(|offer| offer.item.name.as_str()), 3);
-                    return Err(not_found("prompt", name, &near, "trunkline prompts"));
-                }
-                one_of(&homes, "prompt", name)?
-            }
+            None => self.home_of_prompt(name).await?,
         };
         let client = self.client(&server)?;
         let result = client.prompt(name, arguments).await;
-        let whole = result.map_err(|error| OfferError::Failed { server: server.clone(), error })?;
+        let whole = result.map_err(|error| OfferError::failed(&server, error))?;
         let mut flags = BTreeSet::new();
         let mut shown = |content: &Content| {
             let cleaned = clean(&content_text(content));
@@ -232,6 +260,18 @@ impl Gate {
         })
     }
 
+    /// The one server that lists a prompt.
+    async fn home_of_prompt(&self, name: &str) -> Result<String, OfferError> {
+        let prompts = self.prompts(None).await.items;
+        let named = prompts.iter().filter(|offer| offer.item.name == name);
+        let homes: BTreeSet<&String> = named.map(|offer| &offer.server).collect();
+        if homes.is_empty() {
+            let near = near(name, prompts.iter().map(|offer| offer.item.name.as_str()), 3);
+            return Err(not_found("prompt", name, &near, "trunkline prompts"));
+        }
+        one_of(&homes, "prompt", name)
+    }
+
     fn client(&self, server: &str) -> Result<&Client, OfferError> {
         if let Some(server) = self.servers().get(server) {
             return Ok(&server.client);
@@ -246,23 +286,23 @@ impl Gate {
             )));
         };
         let why = report.error.as_deref().unwrap_or("it is not connected");
-        Err(OfferError::NotFound(format!("server `{}` cannot be used: {why}", one_line(server, 80))))
+        Err(OfferError::NotFound(format!(
+            "server `{}` cannot be used: {why}",
+            one_line(server, 80)
+        )))
     }
 }
 
 fn one_of(homes: &BTreeSet<&String>, kind: &str, wanted: &str) -> Result<String, OfferError> {
-    let mut rest = homes.iter();
-    match (rest.next(), rest.next()) {
-        (Some(only), None) => Ok((*only).clone()),
-        _ => {
-            let ids: Vec<String> = homes.iter().map(|id| one_line(id, 60)).collect();
-            Err(OfferError::NotFound(format!(
-                "several servers offer the {kind} `{}`: {}; say which with --server",
-                one_line(wanted, 120),
-                ids.join(", ")
-            )))
-        }
+    if let (1, Some(only)) = (homes.len(), homes.first()) {
+        return Ok((*only).clone());
     }
+    let ids: Vec<String> = homes.iter().map(|id| one_line(id, 60)).collect();
+    Err(OfferError::NotFound(format!(
+        "several servers offer the {kind} `{}`: {}; say which with --server",
+        one_line(wanted, 120),
+        ids.join(", ")
+    )))
 }
 
 fn not_found(kind: &str, wanted: &str, near: &[&str], list: &str) -> OfferError {

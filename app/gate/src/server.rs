@@ -232,7 +232,11 @@ impl Starting {
         let client = match connected {
             Ok(Ok(client)) => client,
             Ok(Err(error)) => return failed(error.to_string()),
-            Err(_) => return failed(format!("it was not ready within {wait:?}; allow it more time, or run its command by hand")),
+            Err(_) => {
+                return failed(format!(
+                    "it was not ready within {wait:?}; allow it more time, or run its command by hand"
+                ));
+            }
         };
         listener.connected();
         let agreement = client.agreement();
@@ -244,7 +248,10 @@ impl Starting {
             id: id.clone(),
             state: ServerState::Connected,
             trust,
-            name: Some(one_line(&format!("{} {}", agreement.server.name, agreement.server.version), 120)),
+            name: Some(one_line(
+                &format!("{} {}", agreement.server.name, agreement.server.version),
+                120,
+            )),
             revision: Some(revision.to_owned()),
             tools: 0,
             error: None,
@@ -261,7 +268,9 @@ impl Starting {
                 ..Listing::default()
             },
         };
-        report.warnings.extend(listing.warnings.iter().map(|warning| one_line(warning, 500)));
+        report
+            .warnings
+            .extend(listing.warnings.iter().map(|warning| one_line(warning, 500)));
         report.took_ms = millis(began);
         let server = Server {
             client,

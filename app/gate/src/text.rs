@@ -88,13 +88,11 @@ pub fn clean(text: &str) -> Cleaned {
 /// ```
 pub fn one_line(text: &str, most: usize) -> String {
     let mut line = String::new();
-    let mut held = 0;
-    for c in text.trim().chars() {
+    for (held, c) in text.trim().chars().enumerate() {
         if held == most {
             line.push('…');
             break;
         }
-        held += 1;
         match c {
             '\n' | '\t' | '\r' => line.push(' '),
             _ if kind(c).is_some() => escape(&mut line, c),
@@ -228,7 +226,13 @@ mod tests {
 
     #[test]
     fn a_line_end_of_two_is_one_and_a_lone_return_is_an_overwrite() {
-        assert_eq!(clean("a\r\nb"), Cleaned { text: "a\nb".into(), flags: BTreeSet::new() });
+        assert_eq!(
+            clean("a\r\nb"),
+            Cleaned {
+                text: "a\nb".into(),
+                flags: BTreeSet::new()
+            }
+        );
         assert_eq!(clean("rm -rf\rls").text, r"rm -rf\rls".replace(r"\r", r"\x0d"));
     }
 
@@ -238,13 +242,20 @@ mod tests {
         assert_eq!(clean("pay \u{202e}1").text, r"pay \u{202e}1");
         assert_eq!(flags("a\u{200b}b"), [Flag::Invisible]);
         assert_eq!(clean("\u{e0041}\u{e0042}").text, r"\u{e0041}\u{e0042}");
-        assert_eq!(flags("가족 \u{1f468}\u{200d}\u{1f469} ❤\u{fe0f} नमस्ते"), [], "ordinary text");
+        assert_eq!(
+            flags("가족 \u{1f468}\u{200d}\u{1f469} ❤\u{fe0f} नमस्ते"),
+            [],
+            "ordinary text"
+        );
     }
 
     #[test]
     fn values_are_cleaned_all_through() {
         let mut flags = BTreeSet::new();
-        let cleaned = clean_value(&json!({ "a\u{1b}": ["\u{9b}2J", 1, null, { "b": "\u{202e}" }] }), &mut flags);
+        let cleaned = clean_value(
+            &json!({ "a\u{1b}": ["\u{9b}2J", 1, null, { "b": "\u{202e}" }] }),
+            &mut flags,
+        );
         assert_eq!(cleaned, json!({ r"a\x1b": [r"\x9b2J", 1, null, { "b": r"\u{202e}" }] }));
         assert_eq!(flags.len(), 2);
     }

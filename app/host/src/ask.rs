@@ -162,7 +162,10 @@ pub async fn ask(
     asking.step(StepKind::Question, one_line(question, 200));
     gate.record("question", &json!({ "text": question, "model": model.name() }));
     conversation.user(question);
-    asking.step(StepKind::Tools, format!("{} tools offered to the model `{}`", tools.len(), model.name()));
+    asking.step(
+        StepKind::Tools,
+        format!("{} offered to the model `{}`", count(tools.len()), model.name()),
+    );
 
     let mut blank = false;
     let mut ended = None;
@@ -170,14 +173,20 @@ pub async fn ask(
         let turn = match model.next(conversation, &tools).await {
             Ok(turn) => turn,
             Err(error) => {
-                ended = Some((End::ModelFailed, format!("the model `{}` failed: {error}", model.name())));
+                ended = Some((
+                    End::ModelFailed,
+                    format!("the model `{}` failed: {error}", model.name()),
+                ));
                 break;
             }
         };
         match turn {
             Turn::Say(text) if text.trim().is_empty() && !blank => {
                 blank = true;
-                asking.step(StepKind::Note, "the model said nothing and is asked once more".to_owned());
+                asking.step(
+                    StepKind::Note,
+                    "the model said nothing and is asked once more".to_owned(),
+                );
                 conversation.note("Your answer was empty. Answer the question, or say why you cannot.");
             }
             Turn::Say(text) if text.trim().is_empty() => {
@@ -200,13 +209,23 @@ pub async fn ask(
         }
     }
     let (end, text) = ended.unwrap_or_else(|| {
-        (End::TooManyTurns, format!("the model used its {MAX_TURNS} turns without an answer"))
+        (
+            End::TooManyTurns,
+            format!("the model used its {MAX_TURNS} turns without an answer"),
+        )
     });
     let answer = (end == End::Answered).then(|| text.clone());
     if let Some(answer) = &answer {
         conversation.assistant(answer);
     }
-    asking.step(StepKind::End, if answer.is_some() { "answered".to_owned() } else { one_line(&text, 1000) });
+    asking.step(
+        StepKind::End,
+        if answer.is_some() {
+            "answered".to_owned()
+        } else {
+            one_line(&text, 1000)
+        },
+    );
     gate.record("answer", &json!({ "end": end, "text": text }));
     Run {
         question: question.to_owned(),
@@ -280,13 +299,25 @@ impl Asking<'_> {
                 conversation.close_open("the call was not made: too many calls in one turn");
                 break;
             }
-            let shown = format!("{} {}", one_line(&call.tool, 100), one_line(&visible_json(&call.arguments), 500));
-            let why = proposed.why.as_deref().map(|why| format!(" · {}", one_line(why, 500)));
+            let shown = format!(
+                "{} {}",
+                one_line(&call.tool, 100),
+                one_line(&visible_json(&call.arguments), 500)
+            );
+            let name = format!("{}: ", call.tool);
+            let why = proposed
+                .why
+                .as_deref()
+                .map(|why| why.strip_prefix(&name).unwrap_or(why));
+            let why = why.map(|why| format!(" · {}", one_line(why, 500)));
             self.step(StepKind::Model, format!("{shown}{}", why.unwrap_or_default()));
             let key = format!("{}\0{}", call.tool, same_form(&call.arguments));
             if !self.seen.insert(key) {
                 self.repeats += 1;
-                self.step(StepKind::Note, "the same call again: not made, the model is told so".to_owned());
+                self.step(
+                    StepKind::Note,
+                    "the same call again: not made, the model is told so".to_owned(),
+                );
                 conversation.result(&call.id, REPEATED, None);
                 goes_on &= self.repeats <= MAX_REPEATS;
                 continue;
@@ -302,14 +333,21 @@ impl Asking<'_> {
     fn tell_call(&mut self, report: &Report) {
         if let Some(decision) = &report.decision {
             let effect = if decision.permitted { "permitted" } else { "refused" };
-            self.step(StepKind::Decision, format!("{effect}: {}", one_line(&decision.reason, 500)));
+            self.step(
+                StepKind::Decision,
+                format!("{effect}: {}", one_line(&decision.reason, 500)),
+            );
         }
         let took = report.took_ms;
         let text = match &report.outcome {
             Outcome::Answered(answer) if answer.is_error => format!("the tool reports an error, after {took} ms"),
             Outcome::Answered(answer) => {
                 let flags: Vec<&str> = answer.flags.iter().map(|flag| flag.text()).collect();
-                let flags = if flags.is_empty() { String::new() } else { format!("; note: {}", flags.join("; ")) };
+                let flags = if flags.is_empty() {
+                    String::new()
+                } else {
+                    format!("; note: {}", flags.join("; "))
+                };
                 format!("answered in {took} ms{flags}")
             }
             Outcome::Refused { .. } => "not made".to_owned(),
@@ -327,11 +365,19 @@ fn server_line(report: &ServerReport) -> String {
     let id = one_line(&report.id, 60);
     match report.state {
         ServerState::Connected => format!(
-            "{id}: connected in {} ms, {} tools, revision {}",
+            "{id}: connected in {} ms, {}, revision {}",
             report.took_ms,
-            report.tools,
+            count(report.tools),
             report.revision.as_deref().unwrap_or("unknown")
         ),
         _ => format!("{id}: {}", report.error.as_deref().unwrap_or("cannot be used")),
+    }
+}
+
+fn count(tools: usize) -> String {
+    if tools == 1 {
+        "1 tool".to_owned()
+    } else {
+        format!("{tools} tools")
     }
 }

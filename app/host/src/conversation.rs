@@ -167,7 +167,10 @@ mod tests {
             Message::Results(results) => Some(results),
             _ => None,
         });
-        results.flatten().map(|result| (result.id.as_str(), result.outcome.is_some())).collect()
+        results
+            .flatten()
+            .map(|result| (result.id.as_str(), result.outcome.is_some()))
+            .collect()
     }
 
     fn failed() -> Option<Outcome> {
@@ -181,7 +184,11 @@ mod tests {
         conversation.calls(vec![call("a"), call("b")]);
         conversation.result("b", "done", failed());
         conversation.user("stop; what now?");
-        assert_eq!(results(&conversation), [("a", false), ("b", true)], "in the order of the calls");
+        assert_eq!(
+            results(&conversation),
+            [("a", false), ("b", true)],
+            "in the order of the calls"
+        );
         assert!(matches!(conversation.messages().last(), Some(Message::User(_))));
     }
 

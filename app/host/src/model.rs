@@ -122,10 +122,9 @@ fn turn(messages: &[Message], tools: &[ModelTool]) -> Turn {
     let question = question.unwrap_or_default();
     let language = Language::of(question);
     match messages.last() {
-        Some(Message::Results(results)) => results.last().map_or_else(
-            || Turn::GiveUp(String::new()),
-            |result| read_out(language, result),
-        ),
+        Some(Message::Results(results)) => results
+            .last()
+            .map_or_else(|| Turn::GiveUp(String::new()), |result| read_out(language, result)),
         _ => pick(question, tools),
     }
 }
@@ -169,7 +168,9 @@ fn read_out(language: Language, result: &CallResult) -> Turn {
         Outcome::Unknown { why } if korean => {
             format!("도구를 불렀지만 결과를 알 수 없습니다. 실행되었을 수 있으니 직접 확인하세요: {why}")
         }
-        Outcome::Unknown { why } => format!("The outcome is unknown; it may have been carried out, so look first: {why}"),
+        Outcome::Unknown { why } => {
+            format!("The outcome is unknown; it may have been carried out, so look first: {why}")
+        }
         Outcome::Invalid { why } | Outcome::Failed { why } if korean => format!("도구를 쓸 수 없었습니다: {why}"),
         Outcome::Invalid { why } | Outcome::Failed { why } => format!("The call failed: {why}"),
         _ => result.text.clone(),

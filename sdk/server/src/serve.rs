@@ -27,6 +27,8 @@ use crate::{BoxFuture, Reply, ServeError, ServerRequest};
 
 /// How long work that was accepted may go on after the client's last word.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long the last bytes may take on their way out.
+const CLOSE: Duration = Duration::from_secs(1);
 /// While more than this waits to be written, nothing further is read.
 const HIGH_WATER: usize = 1024 * 1024;
 /// How many messages are taken before what they caused is written.
@@ -42,8 +44,9 @@ type Asked = oneshot::Sender<Result<Value, AskError>>;
 pub(crate) async fn run(shared: Arc<Shared>, transport: impl Transport) -> Result<(), ServeError> {
     let mut driver = Driver::new(shared, transport);
     poll_fn(|cx| driver.poll(cx)).await?;
-    // Whatever still runs ends with the set of tasks.
-    let _ = poll_fn(|cx| driver.transport.poll_close(cx)).await;
+    // Whatever still runs ends with the set of tasks. A client that does not read gets no further time.
+    let close = poll_fn(|cx| driver.transport.poll_close(cx));
+    let _ = tokio::time::timeout(CLOSE, close).await;
     Ok(())
 }
 

@@ -83,7 +83,10 @@ pub enum HttpShape {
 
 /// What one revision does: the facts that code asks for.
 #[derive(Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, read by one rule")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, read by one rule"
+)]
 pub struct Profile {
     /// The revision described.
     pub revision: Revision,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use trunkline_gate::text::one_line;
-use trunkline_gate::{Outcome, OfferedTool, Proposal, Report, ServerReport, near};
+use trunkline_gate::{OfferedTool, Outcome, Proposal, Report, ServerReport, near};
 
 use crate::args::Global;
 use crate::exit::Exit;
@@ -51,7 +51,10 @@ fn parse(text: &str) -> Result<Value, String> {
     if value.is_object() {
         Ok(value)
     } else {
-        Err(format!("the arguments must be a JSON object such as {{\"city\":\"Seoul\"}}, not {}", one_line(text, 120)))
+        Err(format!(
+            "the arguments must be a JSON object such as {{\"city\":\"Seoul\"}}, not {}",
+            one_line(text, 120)
+        ))
     }
 }
 
@@ -71,10 +74,16 @@ pub(super) async fn call(global: &Global, session: &Session, wanted: Wanted, out
         output.error(&unknown(session, &wanted.tool));
         return Exit::Usage;
     };
-    let label = format!("{}/{}", one_line(tool.server(), 60), one_line(&tool.definition().name, 100));
+    let label = format!(
+        "{}/{}",
+        one_line(tool.server(), 60),
+        one_line(&tool.definition().name, 100)
+    );
     let name = tool.name().to_owned();
     let report = session.gate.call(Proposal::new(name, wanted.arguments)).await;
-    if global.verbose && let Some(decision) = &report.decision {
+    if global.verbose
+        && let Some(decision) = &report.decision
+    {
         output.step("decision", &decision.reason);
     }
     if global.json {
@@ -108,7 +117,9 @@ fn tell(global: &Global, label: &str, outcome: &Outcome, output: &Output) {
         Outcome::Refused { reason } => output.error(&format!("{label} was not called: {reason}")),
         Outcome::Invalid { why } => output.error(why),
         Outcome::Unknown { why } => {
-            output.error(&format!("{label}: {why}; look whether it was carried out before you call it again"));
+            output.error(&format!(
+                "{label}: {why}; look whether it was carried out before you call it again"
+            ));
         }
         other => {
             let why = match other {
@@ -132,12 +143,20 @@ fn find<'a>(session: &'a Session, wanted: &str) -> Option<&'a OfferedTool> {
 
 fn unknown(session: &Session, wanted: &str) -> String {
     let tools = session.gate.catalogue().tools();
-    let names: Vec<String> = tools.map(|tool| format!("{}/{}", tool.server(), tool.definition().name)).collect();
+    let names: Vec<String> = tools
+        .map(|tool| format!("{}/{}", tool.server(), tool.definition().name))
+        .collect();
     let near = near(wanted, names.iter().map(String::as_str), 3);
     let hint = if near.is_empty() {
         "`trunkline tools` lists the tools".to_owned()
     } else {
-        format!("near names: {}", near.iter().map(|name| one_line(name, 120)).collect::<Vec<_>>().join(", "))
+        format!(
+            "near names: {}",
+            near.iter()
+                .map(|name| one_line(name, 120))
+                .collect::<Vec<_>>()
+                .join(", ")
+        )
     };
     format!("there is no tool `{}`; {hint}", one_line(wanted, 120))
 }

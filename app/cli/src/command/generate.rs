@@ -17,15 +17,14 @@ pub(crate) fn completions(shell: Shell, output: &Output) -> Exit {
 pub(crate) fn man(command: Option<&str>, output: &Output) -> Exit {
     let mut whole = Cli::command();
     whole.build();
-    let page = match command {
-        None => whole,
-        Some(name) => match whole.find_subcommand(name) {
-            Some(found) => found.clone(),
-            None => {
-                output.error(&format!("there is no command `{name}`; `trunkline --help` lists them"));
-                return Exit::Usage;
-            }
-        },
+    let found = match command {
+        None => Some(&whole),
+        Some(name) => whole.find_subcommand(name),
+    };
+    let Some(page) = found.cloned() else {
+        let name = command.unwrap_or_default();
+        output.error(&format!("there is no command `{name}`; `trunkline --help` lists them"));
+        return Exit::Usage;
     };
     let mut roff = Vec::new();
     match clap_mangen::Man::new(page).render(&mut roff) {

@@ -27,7 +27,7 @@ struct ShownTool<'a> {
 }
 
 #[derive(Serialize)]
-struct Tools<'a> {
+struct ToolList<'a> {
     servers: Vec<ServerReport>,
     tools: Vec<ShownTool<'a>>,
     set_aside: &'a [SetAside],
@@ -37,7 +37,7 @@ pub(super) fn tools(global: &Global, session: &Session, output: &Arc<Output>) ->
     let catalogue = session.gate.catalogue();
     let tools: Vec<&OfferedTool> = catalogue.tools().map(AsRef::as_ref).collect();
     if global.json {
-        output.json(&Tools {
+        output.json(&ToolList {
             servers: session.gate.reports(),
             tools: tools.iter().map(|tool| shown(tool)).collect(),
             set_aside: catalogue.all_set_aside(),
@@ -64,15 +64,28 @@ fn shown(tool: &OfferedTool) -> ShownTool<'_> {
 
 fn tool_block(tool: &OfferedTool) -> String {
     let definition = tool.definition();
-    let asks = if tool.runs_unasked() { "runs unasked" } else { "asks first" };
-    let mut block = format!("{}/{}  [{asks}]", one_line(tool.server(), 60), one_line(&definition.name, 120));
+    let asks = if tool.runs_unasked() {
+        "runs unasked"
+    } else {
+        "asks first"
+    };
+    let mut block = format!(
+        "{}/{}  [{asks}]",
+        one_line(tool.server(), 60),
+        one_line(&definition.name, 120)
+    );
     describe(&mut block, definition.description.as_deref());
     let properties = definition.input_schema.get("properties").and_then(Value::as_object);
     let required = definition.input_schema.get("required").and_then(Value::as_array);
     for (name, schema) in properties.into_iter().flatten() {
         let needed = required.is_some_and(|required| required.iter().any(|other| other == name.as_str()));
         let needed = if needed { ", required" } else { "" };
-        let _ = write!(block, "\n    {}  {}{needed}", one_line(name, 60), one_line(&sort(schema), 80));
+        let _ = write!(
+            block,
+            "\n    {}  {}{needed}",
+            one_line(name, 60),
+            one_line(&sort(schema), 80)
+        );
         if let Some(description) = schema.get("description").and_then(Value::as_str) {
             let _ = write!(block, ": {}", one_line(description, 200));
         }
@@ -83,7 +96,7 @@ fn tool_block(tool: &OfferedTool) -> String {
 /// What a parameter takes, in a word or two.
 fn sort(schema: &Value) -> String {
     if let Some(choices) = schema.get("enum").and_then(Value::as_array) {
-        let choices: Vec<String> = choices.iter().take(12).map(|choice| choice.to_string()).collect();
+        let choices: Vec<String> = choices.iter().take(12).map(Value::to_string).collect();
         return choices.join("|");
     }
     match schema.get("type") {
@@ -110,7 +123,7 @@ fn print(output: &Output, blocks: &[String]) {
 
 pub(super) async fn resources(global: &Global, session: &Session, output: &Arc<Output>) -> Exit {
     #[derive(Serialize)]
-    struct Resources<R, T> {
+    struct ResourceList<R, T> {
         servers: Vec<ServerReport>,
         resources: R,
         templates: T,
@@ -120,7 +133,7 @@ pub(super) async fn resources(global: &Global, session: &Session, output: &Arc<O
     odd(&resources, output);
     odd(&templates, output);
     if global.json {
-        output.json(&Resources {
+        output.json(&ResourceList {
             servers: session.gate.reports(),
             resources: &resources,
             templates: &templates,
@@ -150,14 +163,14 @@ pub(super) async fn resources(global: &Global, session: &Session, output: &Arc<O
 
 pub(super) async fn prompts(global: &Global, session: &Session, output: &Arc<Output>) -> Exit {
     #[derive(Serialize)]
-    struct Prompts<P> {
+    struct PromptList<P> {
         servers: Vec<ServerReport>,
         prompts: P,
     }
     let prompts = session.gate.prompts(None).await;
     odd(&prompts, output);
     if global.json {
-        output.json(&Prompts {
+        output.json(&PromptList {
             servers: session.gate.reports(),
             prompts: &prompts,
         });
@@ -166,7 +179,11 @@ pub(super) async fn prompts(global: &Global, session: &Session, output: &Arc<Out
     if prompts.items.is_empty() {
         output.note("no server offers a prompt");
     }
-    let blocks: Vec<String> = prompts.items.iter().map(|offer| prompt_block(&offer.server, &offer.item)).collect();
+    let blocks: Vec<String> = prompts
+        .items
+        .iter()
+        .map(|offer| prompt_block(&offer.server, &offer.item))
+        .collect();
     print(output, &blocks);
     Exit::Done
 }
@@ -175,7 +192,11 @@ fn prompt_block(server: &str, prompt: &Prompt) -> String {
     let mut block = format!("{}  {}", one_line(&prompt.name, 120), one_line(server, 60));
     describe(&mut block, prompt.description.as_deref());
     for argument in prompt.arguments.iter().flatten() {
-        let needed = if argument.required == Some(true) { "  required" } else { "" };
+        let needed = if argument.required == Some(true) {
+            "  required"
+        } else {
+            ""
+        };
         let _ = write!(block, "\n    {}{needed}", one_line(&argument.name, 60));
         if let Some(description) = &argument.description {
             let _ = write!(block, ": {}", one_line(description, 200));
@@ -189,6 +210,9 @@ fn odd<T>(offers: &Offers<T>, output: &Output) {
         output.warning(&format!("server {warning}"));
     }
     for aside in &offers.set_aside {
-        output.warning(&format!("server `{}`: {} is set aside: {}", aside.server, aside.name, aside.reason));
+        output.warning(&format!(
+            "server `{}`: {} is set aside: {}",
+            aside.server, aside.name, aside.reason
+        ));
     }
 }

@@ -58,7 +58,10 @@ impl Wanted {
 }
 
 pub(super) async fn prompt(global: &Global, session: &Session, wanted: Wanted, output: &Arc<Output>) -> Exit {
-    let filled = session.gate.prompt(&wanted.name, wanted.arguments, wanted.server.as_deref()).await;
+    let filled = session
+        .gate
+        .prompt(&wanted.name, wanted.arguments, wanted.server.as_deref())
+        .await;
     match filled {
         Ok(filled) => {
             for flag in &filled.flags {
@@ -67,7 +70,11 @@ pub(super) async fn prompt(global: &Global, session: &Session, wanted: Wanted, o
             if global.json {
                 output.json(&filled);
             } else {
-                let messages: Vec<String> = filled.messages.iter().map(|(role, text)| format!("{role}: {text}")).collect();
+                let messages: Vec<String> = filled
+                    .messages
+                    .iter()
+                    .map(|(role, text)| format!("{role}: {text}"))
+                    .collect();
                 output.result(&messages.join("\n\n"));
             }
             Exit::Done

@@ -43,7 +43,10 @@ impl Question {
             title: (shown != definition.name).then(|| one_line(shown, 200)),
             arguments: visible_json(&serde_json::Value::Object(asking.call.arguments().clone())),
             claims: claims(&asking.call),
-            description: definition.description.as_deref().map(|text| one_line(text, MAX_DESCRIPTION)),
+            description: definition
+                .description
+                .as_deref()
+                .map(|text| one_line(text, MAX_DESCRIPTION)),
             reason: asking.reason.clone(),
             digest: asking.call.digest().to_owned(),
         }
@@ -57,8 +60,16 @@ fn claims(call: &ToolCall) -> Vec<String> {
     let said = [
         (annotations.read_only_hint, "changes nothing", "changes things"),
         (annotations.destructive_hint, "may destroy things", "destroys nothing"),
-        (annotations.idempotent_hint, "may be repeated without harm", "does it again when repeated"),
-        (annotations.open_world_hint, "reaches outside systems", "stays within its own system"),
+        (
+            annotations.idempotent_hint,
+            "may be repeated without harm",
+            "does it again when repeated",
+        ),
+        (
+            annotations.open_world_hint,
+            "reaches outside systems",
+            "stays within its own system",
+        ),
     ];
     said.into_iter()
         .filter_map(|(hint, yes, no)| Some(if hint? { yes } else { no }.to_owned()))
@@ -99,9 +110,10 @@ pub(crate) async fn approve(asking: Asking, approver: Option<&dyn Approver>) -> 
             Ok(Approved::new(asking.call, DecidedBy::Person, reason))
         }
         Verdict::Deny => Err(Stop::refused(DecidedBy::Person, "the person refused this call")),
-        Verdict::Unavailable(why) => {
-            Err(Stop::refused(DecidedBy::Rule, format!("it needs a person's approval ({reason}), and {why}")))
-        }
+        Verdict::Unavailable(why) => Err(Stop::refused(
+            DecidedBy::Rule,
+            format!("it needs a person's approval ({reason}), and {why}"),
+        )),
     }
 }
 
@@ -171,7 +183,10 @@ mod tests {
         let denied = refused(Some(&Says(Verdict::Deny) as &dyn Approver)).await;
         assert_eq!((denied.permitted, denied.by), (false, DecidedBy::Person));
         let silent = refused(Some(&Says(Verdict::Unavailable("there is no terminal".into())))).await;
-        assert!(silent.reason.contains("no terminal") && silent.reason.contains("read-only"), "{silent:?}");
+        assert!(
+            silent.reason.contains("no terminal") && silent.reason.contains("read-only"),
+            "{silent:?}"
+        );
         assert!(refused(None).await.reason.contains("nobody"));
     }
 }

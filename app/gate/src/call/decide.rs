@@ -92,10 +92,19 @@ mod tests {
         };
         assert!(permitted(Trust::Trusted, Some(true), None));
         assert!(permitted(Trust::Trusted, Some(true), Some(false)));
-        assert!(!permitted(Trust::Trusted, Some(true), Some(true)), "a contradiction is asked about");
-        assert!(!permitted(Trust::Trusted, None, Some(false)), "harmless is not read-only");
+        assert!(
+            !permitted(Trust::Trusted, Some(true), Some(true)),
+            "a contradiction is asked about"
+        );
+        assert!(
+            !permitted(Trust::Trusted, None, Some(false)),
+            "harmless is not read-only"
+        );
         assert!(!permitted(Trust::Trusted, Some(false), None));
-        assert!(!permitted(Trust::Untrusted, Some(true), None), "anybody can claim to be read-only");
+        assert!(
+            !permitted(Trust::Untrusted, Some(true), None),
+            "anybody can claim to be read-only"
+        );
         assert!(!permitted(Trust::Untrusted, None, None));
     }
 
@@ -113,6 +122,9 @@ mod tests {
             other => panic!("{other:?}"),
         }
         unknown.clear();
-        assert!(matches!(decided(Trust::Trusted, Some(true), None, &unknown), Decided::Permit(_)));
+        assert!(matches!(
+            decided(Trust::Trusted, Some(true), None, &unknown),
+            Decided::Permit(_)
+        ));
     }
 }

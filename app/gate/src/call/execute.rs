@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use trunkline_client::{Call, CallError, CallOptions, Noise, NoiseReason};
 
 use super::unknown::Unknown;
-use super::verify::Result;
+use super::verify::Received;
 use super::{Approved, ToolCall};
 use crate::catalogue::Catalogue;
 use crate::server::Server;
@@ -33,7 +33,7 @@ pub(crate) struct Means<'a> {
 }
 
 /// Makes the call. The approval is used up; one that is too old, or whose tool is not the same any more, is void.
-pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> Result {
+pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> Received {
     let call = approved.value;
     let tool = call.tool();
     let void = |why: &str| Err(CallError::Arguments(why.to_owned()));
@@ -65,7 +65,7 @@ pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> R
 }
 
 /// Waits for the answer and passes progress and noise on.
-async fn wait(mut running: Call, server: &Server, call: &ToolCall, watch: &dyn Watch) -> Result {
+async fn wait(mut running: Call, server: &Server, call: &ToolCall, watch: &dyn Watch) -> Received {
     let mut noise = Noises::new(server);
     let mut stray = None;
     let began = Instant::now();

@@ -125,7 +125,10 @@ mod tests {
         assert!(!unknown.holds(&first), "a settled call may be made again");
         drop(unknown.begin(&first));
         assert!(unknown.holds(&first));
-        assert!(unknown.holds(&call("s__a", json!({ "y": 2.0, "x": 1 }))), "the same call in other words");
+        assert!(
+            unknown.holds(&call("s__a", json!({ "y": 2.0, "x": 1 }))),
+            "the same call in other words"
+        );
         assert!(!unknown.holds(&call("s__a", json!({ "x": 1 }))));
         assert!(!unknown.holds(&call("s__b", json!({ "x": 1, "y": 2 }))));
         assert_eq!(unknown.clear(), 1);

@@ -62,7 +62,12 @@ mod tests {
     fn what_validates_is_sent_as_it_was_given() {
         let schema = json!({ "type": "object", "properties": {
             "a": { "anyOf": [{ "type": "array" }, { "type": "null" }], "default": null } } });
-        for given in [json!({}), json!({ "a": null }), json!({ "a": [] }), json!({ "b": 18_446_744_073_709_551_615_u64 })] {
+        for given in [
+            json!({}),
+            json!({ "a": null }),
+            json!({ "a": [] }),
+            json!({ "b": 18_446_744_073_709_551_615_u64 }),
+        ] {
             let call = check(schema.clone(), given.clone()).unwrap();
             assert_eq!(Value::Object(call.arguments().clone()), given);
         }
@@ -74,16 +79,28 @@ mod tests {
     fn the_message_names_the_place_and_what_is_wanted() {
         let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
         let why = check(schema.clone(), json!({ "city": 7 })).unwrap_err();
-        assert!(why.contains("s__t") && why.contains("/city") && why.contains("string"), "{why}");
+        assert!(
+            why.contains("s__t") && why.contains("/city") && why.contains("string"),
+            "{why}"
+        );
         assert!(check(schema.clone(), json!({})).unwrap_err().contains("city"));
         for given in [json!([]), json!("{\"city\":\"Seoul\"}"), json!(7)] {
-            assert!(check(schema.clone(), given).unwrap_err().contains("must be a JSON object"));
+            assert!(
+                check(schema.clone(), given)
+                    .unwrap_err()
+                    .contains("must be a JSON object")
+            );
         }
     }
 
     #[test]
     fn the_digest_tells_arguments_apart() {
-        let digest = |arguments| check(json!({ "type": "object" }), arguments).unwrap().digest().to_owned();
+        let digest = |arguments| {
+            check(json!({ "type": "object" }), arguments)
+                .unwrap()
+                .digest()
+                .to_owned()
+        };
         assert_eq!(digest(json!({ "a": 1 })), digest(json!({ "a": 1 })));
         assert_ne!(digest(json!({ "a": 1 })), digest(json!({ "a": "1" })));
     }

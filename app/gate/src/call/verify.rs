@@ -1,6 +1,7 @@
 //! What came back, made fit for a model and a terminal: checked, cleaned, cut. The whole is kept.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde_json::Value;
 use trunkline_client::CallError;
@@ -13,10 +14,10 @@ use crate::text::{Flag, clean, clean_value, one_line};
 pub const DEFAULT_MAX_TEXT: usize = 256 << 10;
 
 /// What a server answered, or why there is no answer.
-pub(crate) type Result = std::result::Result<CallToolResult, CallError>;
+pub(crate) type Received = Result<CallToolResult, CallError>;
 
 /// `server` is the id of the server, for messages.
-pub(crate) fn verify(server: &str, result: Result, max_text: usize) -> Outcome {
+pub(crate) fn verify(server: &str, result: Received, max_text: usize) -> Outcome {
     match result {
         Ok(result) => Outcome::Answered(Box::new(answer(result, max_text))),
         // The tool ran: that is known, and so it is not a call of unknown outcome.
@@ -28,7 +29,11 @@ pub(crate) fn verify(server: &str, result: Result, max_text: usize) -> Outcome {
             Outcome::Answered(Box::new(answer))
         }
         Err(error) => {
-            let why = format!("server `{}`: {}", one_line(server, 100), one_line(&error.to_string(), 1500));
+            let why = format!(
+                "server `{}`: {}",
+                one_line(server, 100),
+                one_line(&error.to_string(), 1500)
+            );
             if error.may_have_run() {
                 Outcome::Unknown { why }
             } else {
@@ -40,13 +45,15 @@ pub(crate) fn verify(server: &str, result: Result, max_text: usize) -> Outcome {
 
 fn answer(result: CallToolResult, max_text: usize) -> Answer {
     let mut flags = BTreeSet::new();
-    let parts: Vec<String> = result.content.iter().map(content_text).collect();
+    let parts = parts(&result);
     let cleaned = clean(&parts.join("\n"));
     flags.extend(cleaned.flags);
     let (text, cut) = cut(cleaned.text, max_text);
     let structured = result.structured_content.as_ref();
     let structured = structured.map(|value| clean_value(value, &mut flags));
-    let too_long = structured.as_ref().is_some_and(|value| value.to_string().len() > max_text);
+    let too_long = structured
+        .as_ref()
+        .is_some_and(|value| value.to_string().len() > max_text);
     if cut || too_long {
         flags.insert(Flag::Cut);
     }
@@ -57,6 +64,23 @@ fn answer(result: CallToolResult, max_text: usize) -> Answer {
         flags,
         whole: result,
     }
+}
+
+/// The pieces of a result in words. The structured result, which servers repeat as text for older clients, is left out
+/// where there is other text beside it.
+fn parts(result: &CallToolResult) -> Vec<String> {
+    let repeats = |content: &&Content| {
+        let parsed = content.as_text().map(serde_json::from_str::<Value>);
+        parsed.and_then(Result::ok).as_ref() == result.structured_content.as_ref()
+    };
+    let is_text = |content: &&Content| content.as_text().is_some_and(|text| !text.trim().is_empty());
+    let structured = result.structured_content.is_some();
+    let other_text = result.content.iter().filter(is_text).any(|content| !repeats(&content));
+    let kept = result
+        .content
+        .iter()
+        .filter(|content| !(structured && other_text && repeats(content)));
+    kept.map(content_text).collect()
 }
 
 /// One piece of content in words: text as it is, the rest named.
@@ -98,7 +122,7 @@ fn cut(mut text: String, most: usize) -> (String, bool) {
         end -= 1;
     }
     text.truncate(end);
-    text.push_str(&format!("\n[cut here: {end} of {whole} bytes]"));
+    let _ = write!(text, "\n[cut here: {end} of {whole} bytes]");
     (text, true)
 }
 
@@ -123,7 +147,11 @@ mod tests {
         assert_eq!(answer.structured, Some(json!({ "name": r"a\u{202e}" })));
         assert_eq!(answer.flags.len(), 2);
         assert_eq!(answer.whole, result);
-        assert!(Outcome::Answered(Box::new(answer)).for_model().contains("About this result"));
+        assert!(
+            Outcome::Answered(Box::new(answer))
+                .for_model()
+                .contains("About this result")
+        );
     }
 
     #[test]
@@ -140,13 +168,31 @@ mod tests {
     }
 
     #[test]
+    fn a_structured_result_that_is_repeated_as_text_is_not_told_twice() {
+        let structured = json!({ "a": 1.5, "b": "x" });
+        let mut result = CallToolResult::text_result("In words.");
+        result.content.push(Content::text(structured.to_string()));
+        result.structured_content = Some(structured.clone());
+        assert_eq!(answered(result.clone(), 1000).text, "In words.");
+        result.content.remove(0);
+        assert_eq!(
+            answered(result, 1000).text,
+            structured.to_string(),
+            "there is no other text"
+        );
+    }
+
+    #[test]
     fn what_is_not_text_is_named() {
         let mut result = CallToolResult::text_result("see");
         result.content.push(Content::image("AAAA", "image/png"));
         result.content.push(Content::Other(
             json!({ "type": "hologram" }).as_object().unwrap().clone(),
         ));
-        assert_eq!(answered(result, 1000).text, "see\n[picture, image/png, 3 bytes]\n[content of type hologram]");
+        assert_eq!(
+            answered(result, 1000).text,
+            "see\n[picture, image/png, 3 bytes]\n[content of type hologram]"
+        );
     }
 
     #[test]

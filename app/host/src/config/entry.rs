@@ -94,7 +94,10 @@ impl Reader<'_> {
 
     fn read(&mut self, at: &str, value: &Value, entry: &mut ServerEntry) -> Result<Launch, String> {
         let Some(object) = value.as_object() else {
-            return Err(format!("{at} must be an object such as {{\"command\": \"…\"}}, not {}", sort(value)));
+            return Err(format!(
+                "{at} must be an object such as {{\"command\": \"…\"}}, not {}",
+                sort(value)
+            ));
         };
         if entry.id.trim().is_empty() {
             return Err(format!("{at}: a server needs a name; it is the key of its entry"));
@@ -114,7 +117,10 @@ impl Reader<'_> {
         match kind {
             None | Some("stdio" | "local") => {}
             Some("http" | "sse" | "streamable-http" | "streamableHttp" | "ws") => {
-                return Err(format!("{at} has \"type\": {:?} and no \"url\"", kind.unwrap_or_default()));
+                return Err(format!(
+                    "{at} has \"type\": {:?} and no \"url\"",
+                    kind.unwrap_or_default()
+                ));
             }
             Some(other) => return Err(format!("{at}.type is {other:?}; use \"stdio\" with \"command\"")),
         }
@@ -122,7 +128,9 @@ impl Reader<'_> {
             return Err(format!("{at} has no \"command\"; name the program to start"));
         };
         if command.is_array() {
-            return Err(format!("{at}.command is a list; put the program into \"command\" and the rest into \"args\""));
+            return Err(format!(
+                "{at}.command is a list; put the program into \"command\" and the rest into \"args\""
+            ));
         }
         for (key, advice) in [("envFile", "put its variables into \"env\"")] {
             if object.contains_key(key) {
@@ -201,9 +209,17 @@ fn own_keys(at: &str, object: &Map<String, Value>, entry: &mut ServerEntry) -> R
                 Some(seconds) if seconds > 0.0 && seconds <= MAX_TIMEOUT => {
                     entry.timeout = Some(Duration::from_secs_f64(seconds));
                 }
-                _ => return Err(format!("{at}.timeoutSeconds must be a number above 0 and at most {MAX_TIMEOUT}")),
+                _ => {
+                    return Err(format!(
+                        "{at}.timeoutSeconds must be a number above 0 and at most {MAX_TIMEOUT}"
+                    ));
+                }
             },
-            _ => return Err(format!("{at}.{name} is not known; there are trusted, timeoutSeconds and disabled")),
+            _ => {
+                return Err(format!(
+                    "{at}.{name} is not known; there are trusted, timeoutSeconds and disabled"
+                ));
+            }
         }
     }
     Ok(disabled)

@@ -78,7 +78,13 @@ fn is_name(name: &str) -> bool {
 
 fn variable_name(id: &str) -> String {
     id.chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_uppercase()
+            } else {
+                '_'
+            }
+        })
         .collect()
 }
 

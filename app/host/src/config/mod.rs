@@ -104,7 +104,9 @@ pub fn load(
     variables: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Configuration, ConfigError> {
     let set = |name: &str| variables(name).filter(|value| !value.is_empty());
-    let named = named.map(Path::to_owned).or_else(|| set("TRUNKLINE_CONFIG").map(PathBuf::from));
+    let named = named
+        .map(Path::to_owned)
+        .or_else(|| set("TRUNKLINE_CONFIG").map(PathBuf::from));
     if let Some(file) = named {
         return read(&file, variables);
     }
@@ -162,7 +164,9 @@ fn read(file: &Path, variables: &dyn Fn(&str) -> Option<String>) -> Result<Confi
     };
     let size = std::fs::metadata(file).map_err(|error| wrong(cannot_read(&error)))?;
     if size.is_file() && size.len() > MAX_FILE {
-        return Err(wrong(format!("larger than {MAX_FILE} bytes; is this the configuration?")));
+        return Err(wrong(format!(
+            "larger than {MAX_FILE} bytes; is this the configuration?"
+        )));
     }
     let bytes = std::fs::read(file).map_err(|error| wrong(cannot_read(&error)))?;
     let text = String::from_utf8(bytes).map_err(|error| wrong(format!("not UTF-8 text: {error}")))?;
@@ -193,7 +197,10 @@ fn parse(file: &Path, text: &str, variables: &dyn Fn(&str) -> Option<String>) ->
     };
     let whole: Value = serde_json::from_str(&plain).map_err(syntax)?;
     let Some(object) = whole.as_object() else {
-        return Err(wrong(format!("must be an object with \"mcpServers\", not {}", sort(&whole))));
+        return Err(wrong(format!(
+            "must be an object with \"mcpServers\", not {}",
+            sort(&whole)
+        )));
     };
     let (key, path): (&str, &[&str]) = if object.contains_key("mcpServers") {
         ("mcpServers", &["mcpServers"])
@@ -203,20 +210,32 @@ fn parse(file: &Path, text: &str, variables: &dyn Fn(&str) -> Option<String>) ->
         ("mcp.servers", &["mcp", "servers"])
     } else {
         let keys: Vec<&str> = object.keys().take(8).map(String::as_str).collect();
-        let found = if keys.is_empty() { "it is empty".to_owned() } else { format!("it holds {}", keys.join(", ")) };
+        let found = if keys.is_empty() {
+            "it is empty".to_owned()
+        } else {
+            format!("it holds {}", keys.join(", "))
+        };
         return Err(wrong(format!("has no \"mcpServers\" (or \"servers\"); {found}")));
     };
     let servers = path.iter().fold(&whole, |value, key| &value[*key]);
     if !servers.is_object() {
-        return Err(wrong(format!("{key} must be an object with one entry for each server, not {}", sort(servers))));
+        return Err(wrong(format!(
+            "{key} must be an object with one entry for each server, not {}",
+            sort(servers)
+        )));
     }
     let members = members_at(&plain, path).map_err(syntax)?;
     if members.len() > MAX_SERVERS {
-        return Err(wrong(format!("{key} holds {} servers; {MAX_SERVERS} are allowed", members.len())));
+        return Err(wrong(format!(
+            "{key} holds {} servers; {MAX_SERVERS} are allowed",
+            members.len()
+        )));
     }
     for (place, (id, _)) in members.iter().enumerate() {
         if members[..place].iter().any(|(earlier, _)| earlier == id) {
-            return Err(wrong(format!("{key}.{id} stands there twice; give each server a name of its own")));
+            return Err(wrong(format!(
+                "{key}.{id} stands there twice; give each server a name of its own"
+            )));
         }
     }
     let mut reader = Reader {
@@ -224,7 +243,10 @@ fn parse(file: &Path, text: &str, variables: &dyn Fn(&str) -> Option<String>) ->
         secrets: Vec::new(),
         notes: Vec::new(),
     };
-    let servers = members.iter().map(|(id, value)| reader.entry(&format!("{key}.{id}"), id, value)).collect();
+    let servers = members
+        .iter()
+        .map(|(id, value)| reader.entry(&format!("{key}.{id}"), id, value))
+        .collect();
     let (secrets, notes) = (reader.secrets, reader.notes);
     Ok(Configuration {
         file: Some(file.to_owned()),
