@@ -172,6 +172,7 @@ impl Client {
             argument: CompletedArgument {
                 name: argument.to_owned(),
                 value: value.to_owned(),
+                ..CompletedArgument::default()
             },
             context: Some(context).filter(|context| context.arguments.iter().any(|known| !known.is_empty())),
             meta: RequestMeta::default(),

@@ -61,12 +61,15 @@ impl Reference {
 }
 
 /// The argument being written.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CompletedArgument {
     /// Its name.
     pub name: String,
     /// What is written so far.
     pub value: String,
+    /// Fields this crate does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 /// What is known beside the argument being written.
