@@ -93,7 +93,7 @@ impl Listener {
             }
             (Direction::Received, Some(id), None) if id != "null" && !heard.sent.contains(&id) => {
                 heard.stray_in_handshake |= heard.handshake;
-                heard.stray = Some(shown(id.as_bytes()));
+                heard.stray = Some(one_line(&id, SHOWN));
             }
             _ => {}
         }

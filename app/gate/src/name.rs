@@ -19,7 +19,7 @@ const DIGITS: usize = 10;
 /// ```
 /// use trunkline_gate::public_name;
 /// assert_eq!(public_name("weather", "get_weather"), "weather__get_weather");
-/// assert_eq!(public_name("my files", "read.text"), "my_files_read_text_4f75a2a1bd");
+/// assert_eq!(public_name("my files", "read.text"), "my_files_read_text_64463b9844");
 /// ```
 pub fn public_name(server: &str, tool: &str) -> String {
     let plain = format!("{server}__{tool}");

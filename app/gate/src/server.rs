@@ -181,10 +181,11 @@ impl Starting {
         };
         let tap = journal.as_ref().map(|journal| journal.tap(&spec.id));
         let listener = Arc::new(Listener::new(tap));
+        let probe = PROBE.min(wait / 3);
         let connector = spec
             .connector
-            .probe(PROBE.min(wait / 2))
-            .handshake(wait)
+            .probe(probe)
+            .handshake(wait.saturating_sub(probe))
             .timeouts(timeouts)
             .tap(listener.clone());
         Self {

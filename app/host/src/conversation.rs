@@ -173,8 +173,8 @@ mod tests {
             .collect()
     }
 
-    fn failed() -> Option<Outcome> {
-        Some(Outcome::Failed { why: "x".to_owned() })
+    fn failed() -> Outcome {
+        Outcome::Failed { why: "x".to_owned() }
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
         let mut conversation = Conversation::default();
         conversation.user("do both");
         conversation.calls(vec![call("a"), call("b")]);
-        conversation.result("b", "done", failed());
+        conversation.result("b", "done", Some(failed()));
         conversation.user("stop; what now?");
         assert_eq!(
             results(&conversation),
@@ -196,10 +196,10 @@ mod tests {
     fn every_call_has_exactly_one_result() {
         let mut conversation = Conversation::default();
         conversation.calls(vec![call("a"), call("b")]);
-        conversation.result("a", "1", failed());
-        conversation.result("a", "again", failed());
-        conversation.result("nobody's", "x", failed());
-        conversation.result("b", "2", failed());
+        conversation.result("a", "1", Some(failed()));
+        conversation.result("a", "again", Some(failed()));
+        conversation.result("nobody's", "x", Some(failed()));
+        conversation.result("b", "2", Some(failed()));
         conversation.close_open("nothing is open");
         conversation.assistant("done");
         assert_eq!(results(&conversation), [("a", true), ("b", true)]);

@@ -212,6 +212,12 @@ impl Client {
         Ok(())
     }
 
+    /// Tells a legacy server that the roots changed. A modern one asks for them whenever it needs them.
+    pub fn roots_changed(&self) {
+        // Without a driver there is nobody to tell.
+        let _ = self.inner.control.send(Control::RootsChanged);
+    }
+
     /// Asks whether the server is there.
     ///
     /// # Errors

@@ -154,6 +154,8 @@ impl<T: Transport> Driver<T> {
                     }
                     self.watches.push(watch);
                 }
+                // The modern era has no such notice.
+                Control::RootsChanged => drop(self.connection.notify(Method::RootsChanged, &Extra::new())),
                 Control::Close => self.closing = true,
             }
         }

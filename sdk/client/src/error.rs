@@ -134,12 +134,23 @@ impl fmt::Display for ConnectError {
                 }
             }
             Self::Handshake(error, diagnosis) => {
-                error.fmt(f)?;
+                // Some of it is the server's text, which may hold anything.
+                write_plain(f, &error.to_string())?;
                 write_diagnosis(f, diagnosis.as_deref())?;
                 write!(f, "; {}", next_step(error))
             }
         }
     }
+}
+
+fn write_plain(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    text.chars().try_for_each(|c| {
+        if c.is_control() {
+            write!(f, "{}", c.escape_debug())
+        } else {
+            write!(f, "{c}")
+        }
+    })
 }
 
 fn next_step(error: &HandshakeError) -> &'static str {
@@ -173,6 +184,12 @@ mod tests {
             error.to_string(),
             "the server ended before the handshake was done (exit status 3; last lines of stderr: no token); run its \
              command in a terminal to see why it ends"
+        );
+        let refused = HandshakeError::Refused(ErrorObject::internal("no\n\x1b[2J"));
+        let refused = ConnectError::Handshake(refused, None).to_string();
+        assert!(
+            refused.contains(r"no\n\u{1b}[2J") && !refused.contains('\n'),
+            "{refused}"
         );
         let fault = TransportError::new(TransportErrorKind::Io, "reading failed");
         let fault = fault.with_source(std::io::Error::other("disk on fire"));

@@ -75,6 +75,8 @@ pub(crate) enum Control {
     Dropped,
     /// Somebody listens to the notices of a legacy server.
     Watch(Watch),
+    /// The roots changed.
+    RootsChanged,
     /// The connection is to end.
     Close,
 }

@@ -28,7 +28,7 @@ impl ClientHandler for Person {
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         match request {
-            ElicitRequestParams::FormElicitationParams { message, .. } if message.contains('2') => {
+            ElicitRequestParams::FormElicitationParams { message, .. } if message.starts_with("Cancel order 2 ") => {
                 Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "confirm": true })))
             }
             _ => Ok(ElicitResult::new(ElicitationAction::Decline)),

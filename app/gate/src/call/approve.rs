@@ -159,6 +159,13 @@ mod tests {
         }
     }
 
+    async fn refused(approver: Option<&dyn Approver>) -> crate::Decision {
+        match approve(asking(), approver).await {
+            Err(Stop::Refused(decision)) => decision,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn the_question_shows_the_exact_arguments_and_nothing_hidden() {
         let question = Question::new(&asking());
@@ -174,13 +181,7 @@ mod tests {
     async fn only_a_yes_approves() {
         let approved = approve(asking(), Some(&Says(Verdict::Allow))).await.unwrap();
         assert_eq!(approved.decision().by, DecidedBy::Person);
-        let refused = |verdict| async {
-            match approve(asking(), verdict).await {
-                Err(Stop::Refused(decision)) => decision,
-                other => panic!("{other:?}"),
-            }
-        };
-        let denied = refused(Some(&Says(Verdict::Deny) as &dyn Approver)).await;
+        let denied = refused(Some(&Says(Verdict::Deny))).await;
         assert_eq!((denied.permitted, denied.by), (false, DecidedBy::Person));
         let silent = refused(Some(&Says(Verdict::Unavailable("there is no terminal".into())))).await;
         assert!(

@@ -101,7 +101,7 @@ async fn wait(mut running: Call, server: &Server, call: &ToolCall, watch: &dyn W
                     }
                 }
                 if let Some((since, noise)) = &stray && since.elapsed() > AFTER_STRAY {
-                    return Err(CallError::Invalid(noise.to_string()));
+                    return Err(CallError::Invalid(under_another_id(noise)));
                 }
             }
         }
@@ -119,6 +119,16 @@ async fn wait(mut running: Call, server: &Server, call: &ToolCall, watch: &dyn W
 /// Whether it is an answer that belongs to no request.
 fn is_stray(noise: &Noise) -> bool {
     matches!(noise.reason, NoiseReason::UnknownId | NoiseReason::WrongIdType(_))
+}
+
+fn under_another_id(noise: &Noise) -> String {
+    let came = one_line(&noise.text, 80);
+    match &noise.reason {
+        NoiseReason::WrongIdType(wanted) => {
+            format!("it came under the id {came} of another JSON type than that of request {wanted}")
+        }
+        _ => format!("it came under the id {came}, which no request has"),
+    }
 }
 
 /// The noise of one connection that was not told yet.

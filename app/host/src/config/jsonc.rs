@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn places_stay_where_they_were() {
-        let text = "{ /* x\n y */ \"a\": 1,,\n}";
+        let text = "{ /* x\n y */ \"a\": 1 \"b\"\n}";
         let error = serde_json::from_str::<serde_json::Value>(&plain(text)).unwrap_err();
         assert_eq!((error.line(), plain(text).len()), (2, text.len()));
     }

@@ -405,3 +405,14 @@ async fn legacy_requests_are_answered() {
         assert!(answer.pointer(check).is_some(), "{question}: {answer}");
     }
 }
+
+#[tokio::test]
+async fn changed_roots_are_told_to_legacy_servers_only() {
+    let (mut peer, client) = legacy_with(Revision::LATEST_LEGACY, tools(), |connector| connector.inputs(Willing)).await;
+    client.roots_changed();
+    peer.expect("notifications/roots/list_changed").await;
+    let (mut peer, client) = modern_with(tools(), |connector| connector.inputs(Willing)).await;
+    client.roots_changed();
+    let (called, _) = tokio::join!(client.call("t", &()), peer.serve("tools/call", text("ok")));
+    called.unwrap();
+}
