@@ -16,6 +16,10 @@ Examples:
   trunkline tools
   trunkline call weather/get_weather '{\"city\":\"Busan\"}'
 
+Configuration, the first that is there:
+  --config FILE, the file that TRUNKLINE_CONFIG names, ~/.config/trunkline/mcp.json, the shipped servers.
+  A file in the working folder is never taken by itself, because it names programs to start.
+
 Without a configuration the shipped weather and orders servers run, and the offline model answers. It follows fixed
 rules and is not a language model.";
 
@@ -31,12 +35,10 @@ pub(crate) struct Cli {
 
 /// What every command takes.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub(crate) struct Global {
-    /// Take the servers from this file (`mcpServers` or VS Code's `servers`).
-    ///
-    /// Else from the file that TRUNKLINE_CONFIG names, else from ~/.config/trunkline/mcp.json, else the shipped servers
-    /// run. A file in the working folder is never taken by itself, because it names programs to start.
+    /// Take the servers from this file (`mcpServers` JSON).
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
     /// Print the result as JSON.
@@ -151,7 +153,7 @@ pub(crate) enum Serve {
         /// The database file; without it a sample that lives as long as the server.
         #[arg(long, value_name = "FILE")]
         db: Option<PathBuf>,
-        /// Which tools are offered and allowed: viewer reads, clerk cancels as well, admin purges test orders as well.
+        /// Which tools are offered and allowed: a viewer reads, a clerk cancels too, an admin purges test orders too.
         #[arg(long, value_name = "viewer|clerk|admin", default_value_t, value_parser = role)]
         role: Role,
     },

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
+use trunkline_gate::schema::Schema;
 use trunkline_gate::text::one_line;
 
 /// Most fields of one form.
@@ -12,16 +13,18 @@ pub(crate) const MAX_FIELDS: usize = 50;
 const MAX_CHOICES: usize = 100;
 
 /// One field.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct Field {
     pub(crate) name: String,
     title: String,
     required: bool,
     default: Option<Value>,
     kind: Kind,
+    /// What the field's own schema asks for beyond its type; none where that schema cannot be used.
+    schema: Option<Schema>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 enum Kind {
     Text,
     Integer,
@@ -81,6 +84,7 @@ impl Field {
             required,
             default: field.get("default").filter(|value| !value.is_null()).cloned(),
             kind,
+            schema: Schema::compile(field).ok(),
         })
     }
 
@@ -135,6 +139,8 @@ impl Field {
                 Value::Array(chosen?)
             }
         };
+        let checked = self.schema.as_ref().map_or(Ok(()), |schema| schema.check(&value));
+        checked.map_err(|mismatch| one_line(&mismatch.to_string(), 200))?;
         Ok(Some(value))
     }
 }
@@ -257,6 +263,12 @@ mod tests {
             (json!({ "type": "number" }), "seven"),
             (json!({ "type": "number" }), "inf"),
             (json!({ "type": "boolean" }), "maybe"),
+            (json!({ "type": "integer", "maximum": 6 }), "7"),
+            (json!({ "type": "string", "minLength": 3 }), "ab"),
+            (
+                json!({ "type": "array", "items": { "enum": ["a", "b"] }, "maxItems": 1 }),
+                "1,2",
+            ),
             (json!({ "enum": ["a"] }), "0"),
             (json!({ "enum": ["a"] }), "2"),
             (json!({ "enum": ["a"] }), "z"),
@@ -272,7 +284,7 @@ mod tests {
         assert!(fields(&json!({ "properties": { "a": { "type": "array" } } })).is_err());
         let many: Map<String, Value> = (0..=MAX_FIELDS).map(|n| (n.to_string(), json!({}))).collect();
         assert!(fields(&json!({ "properties": many })).is_err());
-        assert_eq!(fields(&json!({})), Ok(Vec::new()));
+        assert!(fields(&json!({})).unwrap().is_empty());
     }
 
     #[test]

@@ -1,13 +1,11 @@
 //! Everything that is printed is printed here: results on standard output, all else on standard error.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the one module that prints")]
-
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
-use trunkline_gate::text::one_line;
+use trunkline_gate::text::{one_line, visible_json_text};
 use trunkline_gate::{News, Watch};
 
 const FAINT: Style = Style::new().dimmed();
@@ -46,7 +44,7 @@ impl Output {
             } else {
                 anstream::AutoStream::choice(&io::stderr())
             },
-            terminal: io::stderr().is_terminal(),
+            terminal: io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb"),
             live: Mutex::default(),
         }
     }
@@ -76,7 +74,7 @@ impl Output {
     /// Prints a result as JSON.
     pub(crate) fn json(&self, value: &impl Serialize) {
         match serde_json::to_string_pretty(value) {
-            Ok(text) => self.result(&text),
+            Ok(text) => self.result(&visible_json_text(&text)),
             Err(error) => self.error(&format!("the result cannot be written as JSON: {error}")),
         }
     }
@@ -158,15 +156,16 @@ impl Output {
         }
     }
 
-    /// Says something about a server that is waited for, once.
-    fn once(&self, text: String) {
-        let mut live = self.lock();
-        if live.said.contains(&text) {
-            return;
+    /// Says something about a server, once.
+    fn once(&self, text: String, say: impl Fn(&Self, &str)) {
+        {
+            let mut live = self.lock();
+            if live.said.contains(&text) {
+                return;
+            }
+            live.said.push(text.clone());
         }
-        live.said.push(text.clone());
-        drop(live);
-        self.warning(&text);
+        say(self, &text);
     }
 }
 
@@ -179,8 +178,10 @@ impl Watch for Output {
                 oddity,
             } => {
                 match oddity {
-                    Some(oddity) => self.once(format!("server `{server}` is not ready yet: {oddity}")),
-                    None if !self.terminal => self.once(format!("server `{server}` is not ready yet; waiting")),
+                    Some(oddity) => self.once(format!("server `{server}` is not ready yet: {oddity}"), Self::warning),
+                    None if !self.terminal => {
+                        self.once(format!("server `{server}` is not ready yet; waiting"), Self::note);
+                    }
                     None => {}
                 }
                 self.draw(&format!("waiting for {server} … {seconds} s"));
@@ -200,7 +201,7 @@ impl Watch for Output {
                 let message = message.as_deref().unwrap_or_default();
                 self.draw(&format!("{server}/{tool}{share} {message}"));
             }
-            News::Noise { server, text } => self.once(format!("server `{server}` sent {text}")),
+            News::Noise { server, text } => self.once(format!("server `{server}` sent {text}"), Self::warning),
             _ => {}
         }
     }

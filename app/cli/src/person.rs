@@ -25,8 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// How often a field is asked again.
 const TRIES: usize = 5;
 
-const NO_TERMINAL: &str = "there is no terminal to ask on; run it in a terminal, or mark the server as trusted in its \
-                           configuration (\"trunkline\": {\"trusted\": true}) if its read-only tools may run unasked";
+const NO_TERMINAL: &str = "there is no terminal to ask on; run the command in a terminal";
 
 /// The person at the terminal.
 pub(crate) struct Person {

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trunkline_gate::client::{Client, Command, Opening};
-use trunkline_gate::journal::Journal;
 use trunkline_gate::text::one_line;
 use trunkline_gate::{Gate, ServerReport, ServerSpec, ServerState, Trust, near};
 use trunkline_host::config::{self, Configuration, Launch, ServerEntry};
+use trunkline_journal::Journal;
 
 use crate::args::Global;
 use crate::exit::Exit;

@@ -90,7 +90,8 @@ pub struct SetAside {
     pub reason: String,
 }
 
-/// All tools, by public name; their order does not depend on which server came first.
+/// All tools, by public name; their order does not depend on which server came first. It is as it was when the servers
+/// connected: a list that changes afterwards changes nothing here.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     tools: BTreeMap<String, Arc<OfferedTool>>,

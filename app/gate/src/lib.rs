@@ -13,6 +13,21 @@
 //! - [`Approver`] asks a person, [`Watch`] hears what goes on.
 //! - [`text`] makes a server's text fit to show.
 //!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! use trunkline_gate::client::{Client, Command};
+//! use trunkline_gate::{Gate, Proposal, ServerSpec, ServerState, Trust};
+//!
+//! let weather = Client::command(Command::new("no-such-weather-server"));
+//! let gate = Gate::builder().server(ServerSpec::new("weather", weather).trust(Trust::Trusted)).connect().await;
+//! assert_eq!(gate.reports()[0].state, ServerState::Failed);
+//!
+//! let report = gate.call(Proposal::new("weather__get_weather", serde_json::json!({ "city": "Seoul" }))).await;
+//! assert_eq!(report.outcome.kind(), "invalid");
+//! gate.close().await;
+//! # }
+//! ```
+//!
 //! | bound | value |
 //! | --- | --- |
 //! | public name | 64 characters ([`MAX_NAME`]) |

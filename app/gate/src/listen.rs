@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use trunkline_client::Tap;
-use trunkline_journal::Direction;
+use trunkline_journal::{Direction, Journal};
 
 use crate::text::one_line;
 
@@ -18,8 +18,15 @@ const SHOWN: usize = 80;
 
 /// Listens to a connection while it begins, and passes everything on to the journal.
 pub(crate) struct Listener {
-    journal: Option<Arc<dyn Tap>>,
+    recording: Option<Recording>,
     heard: Mutex<Heard>,
+}
+
+/// One connection's part of the journal.
+struct Recording {
+    journal: Journal,
+    connection: String,
+    tap: Arc<dyn Tap>,
 }
 
 #[derive(Default)]
@@ -43,9 +50,15 @@ struct Outline<'a> {
 }
 
 impl Listener {
-    pub(crate) fn new(journal: Option<Arc<dyn Tap>>) -> Self {
+    /// Listens to the connection with this name.
+    pub(crate) fn new(connection: &str, journal: Option<&Journal>) -> Self {
+        let recording = journal.map(|journal| Recording {
+            journal: journal.clone(),
+            connection: connection.to_owned(),
+            tap: journal.tap(connection),
+        });
         Self {
-            journal,
+            recording,
             heard: Mutex::default(),
         }
     }
@@ -100,6 +113,11 @@ impl Listener {
     }
 }
 
+/// Messages are objects, or in one revision lists of them. Whether it really is one is for the client to say.
+fn looks_like_a_message(line: &[u8]) -> bool {
+    matches!(line.trim_ascii_start().first(), Some(b'{' | b'['))
+}
+
 fn shown(line: &[u8]) -> String {
     let line = &line[..line.len().min(8 * SHOWN)];
     format!("\"{}\"", one_line(&String::from_utf8_lossy(line), SHOWN))
@@ -107,15 +125,19 @@ fn shown(line: &[u8]) -> String {
 
 impl Tap for Listener {
     fn message(&self, direction: Direction, message: &[u8]) {
-        if let Some(journal) = &self.journal {
-            journal.message(direction, message);
+        if let Some(recording) = &self.recording {
+            if direction == Direction::Received && !looks_like_a_message(message) {
+                recording.journal.noise(&recording.connection, message);
+            } else {
+                recording.tap.message(direction, message);
+            }
         }
         self.hear(direction, message);
     }
 
     fn stderr(&self, line: &[u8]) {
-        if let Some(journal) = &self.journal {
-            journal.stderr(line);
+        if let Some(recording) = &self.recording {
+            recording.tap.stderr(line);
         }
     }
 }
@@ -125,7 +147,7 @@ mod tests {
     use super::*;
 
     fn listener(lines: &[(Direction, &str)]) -> Listener {
-        let listener = Listener::new(None);
+        let listener = Listener::new("s", None);
         for (direction, line) in lines {
             listener.message(*direction, line.as_bytes());
         }
@@ -154,6 +176,18 @@ mod tests {
         let oddity = listener.oddity().unwrap();
         assert!(oddity.contains(r#""Starting\x1b[2J up""#), "{oddity}");
         assert!(!listener.is_astray());
+    }
+
+    #[test]
+    fn rubbish_is_recorded_as_such() {
+        let journal = Journal::memory();
+        let listener = Listener::new("s", Some(&journal));
+        for line in ["hello", r#" {"jsonrpc":"2.0","method":"x"}"#] {
+            listener.message(Direction::Received, line.as_bytes());
+        }
+        let written = String::from_utf8(journal.contents()).unwrap();
+        let kinds = |kind: &str| written.matches(&format!("\"kind\":\"{kind}\"")).count();
+        assert_eq!((kinds("noise"), kinds("message")), (1, 1), "{written}");
     }
 
     #[test]

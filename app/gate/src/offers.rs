@@ -220,7 +220,10 @@ impl Gate {
         if !templated.is_empty() {
             return one_of(&templated, "resource", uri);
         }
-        let near = near(uri, resources.iter().map(|offer| offer.item.uri.as_str()), 3);
+        // All addresses look a little alike; those of another scheme are of no use.
+        let scheme = |uri: &str| uri.split(':').next().unwrap_or_default().to_owned();
+        let uris = resources.iter().map(|offer| offer.item.uri.as_str());
+        let near = near(uri, uris.filter(|other| scheme(other) == scheme(uri)), 3);
         Err(not_found("resource", uri, &near, "trunkline resources"))
     }
 

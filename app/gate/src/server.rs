@@ -179,8 +179,7 @@ impl Starting {
             idle: call,
             total: call.saturating_mul(WITH_PROGRESS),
         };
-        let tap = journal.as_ref().map(|journal| journal.tap(&spec.id));
-        let listener = Arc::new(Listener::new(tap));
+        let listener = Arc::new(Listener::new(&spec.id, journal.as_ref()));
         let probe = PROBE.min(wait / 3);
         let connector = spec
             .connector
@@ -260,14 +259,20 @@ impl Starting {
             noise: 0,
             took_ms: 0,
         };
-        let listing = match client.tools().await {
-            Ok(listing) => listing,
-            Err(error) if client.is_closed() => return failed(format!("it ended while it listed its tools: {error}")),
+        let left = wait.saturating_sub(began.elapsed()).max(LOOK);
+        let listing = match tokio::time::timeout(left, client.tools()).await {
+            Ok(Ok(listing)) => listing,
+            Ok(Err(error)) if client.is_closed() => {
+                return failed(format!("it ended while it listed its tools: {error}"));
+            }
             // A server without usable tools may still have resources and prompts.
-            Err(error) => Listing {
+            Ok(Err(error)) => Listing {
                 warnings: vec![format!("its tools cannot be listed: {error}")],
                 ..Listing::default()
             },
+            Err(_) => {
+                return failed(format!("it did not list its tools within {wait:?}; allow it more time"));
+            }
         };
         report
             .warnings

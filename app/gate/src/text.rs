@@ -113,8 +113,13 @@ pub fn one_line(text: &str, most: usize) -> String {
 /// assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
 /// ```
 pub fn visible_json(value: &Value) -> String {
-    let mut shown = String::new();
-    for c in value.to_string().chars() {
+    visible_json_text(&value.to_string())
+}
+
+/// JSON text in which every hidden character is an escape of JSON's own: the same JSON, fit to show.
+pub fn visible_json_text(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
         // JSON text holds such characters only inside of strings, where an escape means the same.
         if kind(c).is_some() {
             for unit in c.encode_utf16(&mut [0; 2]) {

@@ -8,6 +8,17 @@
 //! - [`ask()`] takes one question the whole way and returns a [`Run`], which serialises to what `--json` prints.
 //! - [`Conversation`] holds what was said; in it every call has exactly one result.
 //!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! use trunkline_gate::Gate;
+//! use trunkline_host::{Conversation, End, Offline, ask};
+//!
+//! let gate = Gate::builder().connect().await;
+//! let run = ask(&gate, &Offline, &mut Conversation::default(), "What's the weather in Seoul?", &mut |_| ()).await;
+//! assert_eq!(run.end, End::GaveUp, "without a server there is no tool");
+//! # }
+//! ```
+//!
 //! | bound | value |
 //! | --- | --- |
 //! | turns of the model for one question | 8 ([`MAX_TURNS`]) |

@@ -1,5 +1,7 @@
 //! One question, the whole way, with scripted models and servers. Time is simulated.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by a panic")]
+
 #[path = "../../gate/tests/gate/peer.rs"]
 #[expect(dead_code, reason = "shared with the gate's own tests, which use more of it")]
 mod peer;

@@ -93,7 +93,10 @@ pub(super) async fn call(global: &Global, session: &Session, wanted: Wanted, out
         });
     }
     tell(global, &label, &report.outcome, output);
-    Exit::of(&report.outcome)
+    match &report.outcome {
+        Outcome::Failed { .. } if session.any_down() => Exit::ServerFailed,
+        outcome => Exit::of(outcome),
+    }
 }
 
 fn tell(global: &Global, label: &str, outcome: &Outcome, output: &Output) {

@@ -47,7 +47,8 @@ pub(crate) fn rule(tool: &OfferedTool) -> Result<String, String> {
     let annotations = definition.annotations.as_ref();
     if tool.trust() == Trust::Untrusted {
         Err(format!(
-            "server `{server}` is not marked as trusted, so what it says of its tools counts for nothing"
+            "server `{server}` is not marked as trusted in the configuration, so what it says of its tools counts for \
+             nothing"
         ))
     } else if !definition.claims_read_only() {
         Err("the server does not call this tool read-only".to_owned())

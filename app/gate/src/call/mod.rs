@@ -103,7 +103,7 @@ pub struct Decision {
     pub reason: String,
 }
 
-/// A value that may be used: only this module's stages make one, [`execute`] takes nothing else.
+/// A value that may be used: only the stages `decide` and `approve` make one, and `execute` takes nothing else.
 ///
 /// It cannot be cloned, so it serves once.
 #[derive(Debug)]

@@ -26,6 +26,9 @@ async fn one_server_that_fails_does_not_disturb_the_others() {
         (method == "initialize").then_some(Reply::Error(-32603, "no licence"))
     });
     let leaves = Peer::new(json!([]), |_, _| Some(Reply::End));
+    let lists_never = Peer::new(json!([]), |method, _| {
+        (method == "tools/list").then_some(Reply::Silence)
+    });
     let missing = ServerSpec::new("missing", Client::command(Command::new("no-such-program-anywhere")));
     let mut builder = Gate::builder().server(missing);
     for (id, peer) in [
@@ -33,6 +36,7 @@ async fn one_server_that_fails_does_not_disturb_the_others() {
         ("refuses", refuses),
         ("good", good()),
         ("leaves", leaves),
+        ("lists_never", lists_never),
     ] {
         builder = with(builder, id, Trust::Trusted, peer).0;
     }
@@ -44,7 +48,7 @@ async fn one_server_that_fails_does_not_disturb_the_others() {
     let ids: Vec<&str> = reports.iter().map(|report| report.id.as_str()).collect();
     assert_eq!(
         ids,
-        ["missing", "hangs", "refuses", "good", "leaves", "off"],
+        ["missing", "hangs", "refuses", "good", "leaves", "lists_never", "off"],
         "in the order of the configuration"
     );
     let error = |id: &str| report(&reports, id).error.clone().unwrap();
@@ -52,8 +56,13 @@ async fn one_server_that_fails_does_not_disturb_the_others() {
     assert!(error("hangs").contains("did not answer"), "{}", error("hangs"));
     assert!(error("refuses").contains("no licence"), "{}", error("refuses"));
     assert!(error("leaves").contains("ended"), "{}", error("leaves"));
+    assert!(
+        error("lists_never").contains("list its tools"),
+        "{}",
+        error("lists_never")
+    );
     assert_eq!(report(&reports, "good").state, ServerState::Connected);
-    assert_eq!(reports.iter().filter(|report| report.is_down()).count(), 4);
+    assert_eq!(reports.iter().filter(|report| report.is_down()).count(), 5);
     assert!(
         gate.call(Proposal::new("good__look", nothing()))
             .await

@@ -6,10 +6,12 @@ pub(super) fn plain(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let mut at = 0;
     let mut comma = None;
+    // Whether a value stands just before: only then is a comma one too many rather than a mistake.
+    let mut value = false;
     while at < bytes.len() {
         match bytes[at] {
             b'"' => {
-                comma = None;
+                (comma, value) = (None, true);
                 at = after_string(&bytes, at);
                 continue;
             }
@@ -23,14 +25,15 @@ pub(super) fn plain(text: &str) -> String {
                 at = end;
                 continue;
             }
-            b',' => comma = Some(at),
+            b',' => (comma, value) = (value.then_some(at), false),
             b'}' | b']' => {
                 if let Some(comma) = comma.take() {
                     bytes[comma] = b' ';
                 }
+                value = true;
             }
             byte if byte.is_ascii_whitespace() => {}
-            _ => comma = None,
+            byte => (comma, value) = (None, !matches!(byte, b'{' | b'[' | b':')),
         }
         at += 1;
     }
@@ -87,6 +90,11 @@ mod tests {
         for text in ["{", "\"", "/", "/*", "{\"a\\", "{,}", "[,", "//"] {
             assert_eq!(plain(text).len(), text.len());
         }
-        assert!(serde_json::from_str::<serde_json::Value>(&plain("{\"a\": 1,, }")).is_err());
+        for text in ["{\"a\": 1,, }", "{,}", "[,]", "[ , /* x */ ]", "{\"a\":,}"] {
+            assert!(
+                serde_json::from_str::<serde_json::Value>(&plain(text)).is_err(),
+                "{text}"
+            );
+        }
     }
 }

@@ -1,0 +1,95 @@
+//! At a terminal: approvals, servers' forms, colours.
+
+use crate::run::{Home, Ran, TRUNKLINE, start};
+
+/// Runs a command on a terminal of its own and types one answer after each question.
+const TYPIST: &str = r#"
+import os, pty, re, select, sys
+answers, command = sys.argv[1].split("|"), sys.argv[2:]
+child, terminal = pty.fork()
+if child == 0:
+    os.execv(command[0], command)
+shown, answered = b"", 0
+while True:
+    ready, _, _ = select.select([terminal], [], [], 50)
+    try:
+        read = os.read(terminal, 4096) if ready else b""
+    except OSError:
+        read = b""
+    if not read:
+        break
+    shown += read
+    if answers and re.search(rb"\](:)? $", shown[answered:]):
+        answered = len(shown)
+        answer = answers.pop(0)
+        os.write(terminal, b"\x04" if answer == "^D" else (answer + "\n").encode())
+sys.stdout.write(shown.decode())
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"#;
+
+fn at_terminal(answers: &str, args: &[&str], no_color: bool) -> Ran {
+    let home = Home::new();
+    let script = home.file("typist.py", TYPIST);
+    let mut command = home.command("python3");
+    command
+        .arg(script)
+        .arg(answers)
+        .arg(TRUNKLINE)
+        .args(args)
+        .env("TERM", "xterm");
+    if no_color {
+        command.env("NO_COLOR", "1");
+    }
+    let ran = start(command).end();
+    home.check_nothing_left();
+    ran
+}
+
+const CANCEL: [&str; 3] = ["call", "orders/cancel_order", r#"{"id":3}"#];
+
+#[test]
+fn a_yes_lets_the_call_through_and_the_servers_own_question_is_asked_after_it() {
+    let ran = at_terminal("y|y", &CANCEL, true);
+    let shown = ran.done();
+    let approval = shown.find("server `orders` would run: cancel_order").unwrap();
+    let form = shown.find("server `orders` asks: Cancel order 3").unwrap();
+    assert!(approval < form, "{shown}");
+    assert!(shown.contains(r#"arguments: {"id":3}"#), "{shown}");
+    assert!(
+        shown.contains("may destroy things") && shown.contains("asked because: "),
+        "{shown}"
+    );
+    assert!(shown.contains("is cancelled now"), "{shown}");
+}
+
+#[test]
+fn a_no_or_anything_else_refuses_the_call() {
+    for answer in ["n", "", "maybe", "^D"] {
+        let ran = at_terminal(answer, &CANCEL, true);
+        assert_eq!(ran.status, Some(3), "{answer:?}: {ran:?}");
+        assert!(ran.stdout.contains("the person refused"), "{answer:?}: {ran:?}");
+        assert!(!ran.stdout.contains("asks:"), "the server never heard of it: {ran:?}");
+    }
+}
+
+#[test]
+fn a_form_can_be_answered_declined_and_left() {
+    for (answer, left) in [("n", "was not cancelled"), ("!", ""), ("^D", "")] {
+        let ran = at_terminal(&format!("y|{answer}"), &CANCEL, true);
+        assert!(ran.stdout.contains("asks: Cancel order 3"), "{ran:?}");
+        assert!(
+            ran.stdout.contains(left) && !ran.stdout.contains("is cancelled now"),
+            "{answer:?}: {ran:?}"
+        );
+    }
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let question = ["ask", "서울 날씨 어때?"];
+    assert!(at_terminal("", &question, false).done().contains("\u{1b}[36m"));
+    assert!(!at_terminal("", &question, true).done().contains("\u{1b}[3"));
+    let ran = at_terminal("", &["--no-color", "ask", "서울 날씨 어때?"], false);
+    assert!(!ran.done().contains("\u{1b}[3"), "{ran:?}");
+    assert!(!at_terminal("", &["--no-color", "cal"], false).stdout.contains('\u{1b}'));
+}
