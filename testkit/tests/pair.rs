@@ -255,8 +255,11 @@ fn a_legacy_server_asks_and_its_client_answers_or_does_not() {
     });
     let (id, request) = asked.expect("the client was asked");
     assert_eq!(request, ask);
-    pair.client
-        .answer(&id, Ok(serde_json::to_value(ElicitResult::decline()).unwrap()));
+    pair.client.answer(
+        pair.now,
+        &id,
+        Ok(serde_json::to_value(ElicitResult::decline()).unwrap()),
+    );
     pair.run();
     assert_eq!(pair.answered, [Ok(json!({ "action": "decline" }))]);
 
@@ -268,6 +271,46 @@ fn a_legacy_server_asks_and_its_client_answers_or_does_not() {
             .iter()
             .any(|event| matches!(event, Event::AskWithdrawn { .. }))
     );
+}
+
+/// A person may think for longer than a call may take: while the server waits for the answer, the call is not late.
+#[test]
+fn the_wait_stands_still_while_the_server_waits_for_an_answer() {
+    let ask = InputRequest::Elicit(ElicitParams::form(
+        "Sure?",
+        json!({ "type": "object", "properties": {} }),
+    ));
+    let mut pair = Pair::connected(Revision::LATEST_LEGACY);
+    let id = call(&mut pair);
+    pair.run();
+    pair.advance(50 * S);
+    pair.ask(&ask, Timeouts::fixed(10_000 * S));
+    pair.advance(300 * S);
+    let asked = pair.events.iter().find_map(|event| match event {
+        Event::Asked { id, .. } => Some(id.clone()),
+        _ => None,
+    });
+    pair.client.answer(
+        pair.now,
+        &asked.expect("the client was asked"),
+        Ok(json!({ "action": "cancel" })),
+    );
+    pair.advance(9 * S);
+    assert!(pair.answers(&id).is_empty(), "ten seconds of its minute are left");
+    pair.advance(3 * S);
+    assert!(
+        matches!(pair.answers(&id).as_slice(), [Answer::TimedOut]),
+        "and then it is late"
+    );
+
+    // A server that asks and never takes the answer holds nobody up for ever.
+    let id = call(&mut pair);
+    pair.run();
+    pair.ask(&ask, Timeouts::fixed(100_000 * S));
+    pair.advance(1799 * S);
+    assert!(pair.answers(&id).is_empty());
+    pair.advance(70 * S);
+    assert!(matches!(pair.answers(&id).as_slice(), [Answer::TimedOut]));
 }
 
 #[test]

@@ -253,7 +253,8 @@ impl<T: Transport> Driver<T> {
             // One that was withdrawn has nothing to say.
             if let Ok((id, outcome)) = answered {
                 self.aborts.remove(&id);
-                self.connection.answer(&id, outcome);
+                let now = self.now();
+                self.connection.answer(now, &id, outcome);
             }
         }
         moved

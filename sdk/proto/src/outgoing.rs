@@ -146,6 +146,15 @@ impl<K> Outgoing<K> {
         taken
     }
 
+    /// Moves every wait into the future: for so long, waiting did not count.
+    pub(crate) fn shift(&mut self, by: Duration) {
+        for wanted in self.waiting.values_mut() {
+            wanted.sent = wanted.sent.saturating_add(by);
+            wanted.heard = wanted.heard.saturating_add(by);
+        }
+        self.earliest = self.earliest.map(|at| at.saturating_add(by));
+    }
+
     /// Takes every request: the connection ended.
     pub(crate) fn drain(&mut self) -> Vec<(RequestId, K)> {
         self.earliest = None;

@@ -24,6 +24,9 @@ pub use event::{Answer, ConnectError, Event, Noise, NoiseReason, RequestError};
 
 /// Requests of the server's that wait for the application at the same time; further ones are refused.
 const MAX_ASKED: usize = 64;
+/// How long the waits of requests stand still while the server waits for an answer of the client's: a person
+/// may have to think before a form is filled in, and the call that asked is not late because of it.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
 /// Ids of requests that were given up, remembered so that their late answers are not taken for noise.
 const REMEMBERED: usize = 256;
 
@@ -54,6 +57,8 @@ pub struct Connection {
     sent: Outgoing<Sent>,
     given_up: VecDeque<RequestId>,
     asked: HashSet<RequestId>,
+    /// Since when the server waits for an answer, and the waits of requests stand still.
+    paused: Option<Duration>,
     transmit: VecDeque<Vec<u8>>,
     events: VecDeque<Event>,
 }
@@ -68,6 +73,7 @@ impl Connection {
             sent: Outgoing::default(),
             given_up: VecDeque::new(),
             asked: HashSet::new(),
+            paused: None,
             transmit: VecDeque::new(),
             events: VecDeque::new(),
         };
@@ -92,7 +98,11 @@ impl Connection {
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to say at the earliest.
     pub fn poll_timeout(&self) -> Option<Duration> {
-        self.sent.deadline()
+        let deadline = self.sent.deadline()?;
+        Some(
+            self.paused
+                .map_or(deadline, |since| since.saturating_add(LONGEST_PAUSE)),
+        )
     }
 
     /// How many requests wait for their answers.
@@ -214,8 +224,8 @@ impl Connection {
     }
 
     /// Answers a request of the server's (legacy).
-    pub fn answer(&mut self, id: &RequestId, outcome: Result<Value, ErrorObject>) {
-        if !self.asked.remove(id) {
+    pub fn answer(&mut self, now: Duration, id: &RequestId, outcome: Result<Value, ErrorObject>) {
+        if !self.take_asked(now, id) {
             return;
         }
         let message = match outcome.map(|result| serde_json::value::to_raw_value(&result)) {
@@ -224,6 +234,17 @@ impl Connection {
             Err(error) => encode::error(Some(id), &error),
         };
         self.transmit.push_back(message);
+    }
+
+    /// Takes a question that is answered or withdrawn. With the last one the waits go on.
+    fn take_asked(&mut self, now: Duration, id: &RequestId) -> bool {
+        let taken = self.asked.remove(id);
+        if self.asked.is_empty()
+            && let Some(since) = self.paused.take()
+        {
+            self.sent.shift(now.saturating_sub(since));
+        }
+        taken
     }
 
     /// Takes one message.
@@ -292,6 +313,13 @@ impl Connection {
 
     /// Takes the time: requests whose wait is over.
     pub fn handle_timeout(&mut self, now: Duration) {
+        if let Some(since) = self.paused {
+            if now.saturating_sub(since) < LONGEST_PAUSE {
+                return;
+            }
+            self.sent.shift(LONGEST_PAUSE);
+            self.paused = None;
+        }
         for (id, kind) in self.sent.expired(now) {
             match kind {
                 Sent::Probe => {
@@ -313,7 +341,7 @@ impl Connection {
     fn handle_parsed(&mut self, now: Duration, message: Message<'_>) {
         match message {
             Message::Response { id, outcome } => self.handle_response(now, id, outcome),
-            Message::Request { id, method, params } => self.handle_request(id, &method, params),
+            Message::Request { id, method, params } => self.handle_request(now, id, &method, params),
             Message::Notification { method, params } => self.handle_notification(now, &method, params),
         }
     }
@@ -378,7 +406,7 @@ impl Connection {
         }
     }
 
-    fn handle_request(&mut self, id: RequestId, method: &str, params: Option<&RawValue>) {
+    fn handle_request(&mut self, now: Duration, id: RequestId, method: &str, params: Option<&RawValue>) {
         let profile = self.agreement.as_ref().map(|agreement| agreement.profile);
         if profile.is_some_and(|profile| profile.era == Era::Modern) {
             // Such a server must not send requests, and its client must not send responses
@@ -396,6 +424,7 @@ impl Connection {
             Some(known) => match self.take_request(&id, known, params) {
                 Ok(request) => {
                     self.asked.insert(id.clone());
+                    self.paused.get_or_insert(now);
                     self.events.push_back(Event::Asked { id, request });
                     return;
                 }
@@ -405,7 +434,7 @@ impl Connection {
         };
         if !self.asked.contains(&id) {
             self.asked.insert(id.clone());
-            self.answer(&id, outcome);
+            self.answer(now, &id, outcome);
         }
     }
 
@@ -456,7 +485,7 @@ impl Connection {
                 let Some(id) = decode::<Cancelled>(params).ok().and_then(|notice| notice.request_id) else {
                     return;
                 };
-                if self.asked.remove(&id) {
+                if self.take_asked(now, &id) {
                     Event::AskWithdrawn { id }
                 } else if self.sent.get(&id) == Some(&Sent::Call(Method::Listen)) {
                     // The server ends a stream of notices.
