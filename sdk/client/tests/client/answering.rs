@@ -9,9 +9,9 @@ use trunkline_client::types::{
     ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ElicitationCapability,
     ErrorObject, Extra, Revision, Root, RootsCapability, SamplingCapability,
 };
-use trunkline_client::{CallError, CallOptions, Inputs, MAX_QUESTIONS, MAX_ROUNDS};
+use trunkline_client::{CallError, CallOptions, Inputs, MAX_QUESTIONS, MAX_QUEUED, MAX_ROUNDS};
 
-use crate::peer::{Peer, legacy_with, modern, modern_with, text};
+use crate::peer::{Peer, legacy_with, modern, modern_with, soon, text};
 
 /// Answers everything at once.
 struct Willing;
@@ -339,7 +339,7 @@ async fn a_slow_person_holds_up_nothing() {
     let (inputs, mut heard, go) = slow();
     let (mut peer, client) = legacy_with(Revision::LATEST_LEGACY, tools(), |connector| connector.inputs(inputs)).await;
     peer.send(ask(json!("q-1"), &form("?"))).await;
-    assert_eq!(heard.recv().await, Some("asked"));
+    assert_eq!(soon(heard.recv()).await, Some("asked"));
     let (called, _) = tokio::join!(
         client.call("t", &()),
         peer.serve("tools/call", json!({ "content": [] }))
@@ -356,9 +356,9 @@ async fn a_withdrawn_question_is_dropped() {
     let (inputs, mut heard, _go) = slow();
     let (mut peer, client) = legacy_with(Revision::LATEST_LEGACY, tools(), |connector| connector.inputs(inputs)).await;
     peer.send(ask(json!(5), &form("?"))).await;
-    assert_eq!(heard.recv().await, Some("asked"));
+    assert_eq!(soon(heard.recv()).await, Some("asked"));
     peer.notify("notifications/cancelled", json!({ "requestId": 5 })).await;
-    assert_eq!(heard.recv().await, Some("over"));
+    assert_eq!(soon(heard.recv()).await, Some("over"));
     // The next message is the call, not an answer.
     let (called, _) = tokio::join!(
         client.call("t", &()),
@@ -373,9 +373,9 @@ async fn a_call_that_is_dropped_takes_its_questions_along() {
     let (mut peer, client) = modern_with(tools(), |connector| connector.inputs(inputs)).await;
     let call = tokio::spawn(client.request_call("t", Extra::new(), CallOptions::default()));
     peer.serve("tools/call", wants(json!({ "a": form("?") }), None)).await;
-    assert_eq!(heard.recv().await, Some("asked"));
+    assert_eq!(soon(heard.recv()).await, Some("asked"));
     call.abort();
-    assert_eq!(heard.recv().await, Some("over"));
+    assert_eq!(soon(heard.recv()).await, Some("over"));
 }
 
 #[tokio::test]
@@ -415,4 +415,19 @@ async fn changed_roots_are_told_to_legacy_servers_only() {
     client.roots_changed();
     let (called, _) = tokio::join!(client.call("t", &()), peer.serve("tools/call", text("ok")));
     called.unwrap();
+}
+
+// With a paused clock a second passes only when nobody can go on.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_without_end_and_does_not_read_is_held_back() {
+    let ping = |n: usize| json!({ "jsonrpc": "2.0", "id": format!("{n:04000}"), "method": "ping" });
+    let enough = MAX_QUEUED / 4000;
+    for (count, taken) in [(enough / 2, true), (enough + 100, false)] {
+        let (mut peer, _client) = legacy_with(Revision::LATEST_LEGACY, tools(), |connector| connector).await;
+        assert_eq!(peer.flood((0..count).map(ping)).await, taken);
+        for n in 0..count {
+            let answer = peer.next().await.unwrap();
+            assert_eq!(answer["id"], ping(n)["id"], "nothing is lost");
+        }
+    }
 }

@@ -198,6 +198,18 @@ async fn a_call_that_was_never_awaited_is_never_sent() {
     called.unwrap();
 }
 
+#[tokio::test]
+async fn a_call_that_is_dropped_on_its_way_is_never_sent() {
+    let (mut peer, client) = modern(tools()).await;
+    let mut call = client.request_call("never", Extra::new(), CallOptions::default());
+    // It waits in the channel: the driver has had no turn yet.
+    assert!(poll_once(&mut call).await.is_none());
+    drop(call);
+    let (called, request) = tokio::join!(client.call("t", &()), peer.serve("tools/call", text("ok")));
+    assert_eq!(request["params"]["name"], "t");
+    called.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn silence_times_out_and_cancels() {
     let timeouts = Timeouts::fixed(Duration::from_secs(5));
@@ -452,7 +464,7 @@ async fn a_server_that_does_not_read_is_not_fed_without_end() {
     // Sixteen of them pass the mark together with what wraps them.
     for _ in 0..=trunkline_client::MAX_QUEUED / (4 * 1024 * 1024) {
         let mut call = Box::pin(client.request_call("t", big.as_object().cloned().unwrap(), CallOptions::default()));
-        assert!(futures_poll(&mut call).await.is_none(), "it is queued");
+        assert!(start(&mut call).await.is_none(), "it is queued");
         calls.push(call);
     }
     let error = client.call("t", &()).await.unwrap_err();
@@ -461,14 +473,18 @@ async fn a_server_that_does_not_read_is_not_fed_without_end() {
 }
 
 /// Polls a call once and lets the driver take it.
-async fn futures_poll<F: Future + Unpin>(call: &mut F) -> Option<F::Output> {
+async fn start<F: Future + Unpin>(call: &mut F) -> Option<F::Output> {
+    let polled = poll_once(call).await;
+    tokio::task::yield_now().await;
+    polled
+}
+
+async fn poll_once<F: Future + Unpin>(call: &mut F) -> Option<F::Output> {
     let polled = std::future::poll_fn(|cx| match std::pin::Pin::new(&mut *call).poll(cx) {
         std::task::Poll::Ready(output) => std::task::Poll::Ready(Some(output)),
         std::task::Poll::Pending => std::task::Poll::Ready(None),
     });
-    let polled = polled.await;
-    tokio::task::yield_now().await;
-    polled
+    polled.await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -491,7 +507,7 @@ async fn many_callers_on_many_threads_lose_no_answer() {
                     if n % 7 == 0 {
                         // Given up at once, before or after it was sent.
                         let mut call = client.request_call("t", object(arguments), CallOptions::default());
-                        futures_poll(&mut call).await;
+                        start(&mut call).await;
                         continue;
                     }
                     let called = client.call("t", &arguments).await.unwrap();

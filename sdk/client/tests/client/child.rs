@@ -1,6 +1,7 @@
 //! Servers that are programs, written in shell.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::json;
 use trunkline_client::types::Era;
@@ -100,9 +101,44 @@ async fn what_was_remembered_is_forgotten_when_it_is_wrong() {
     assert_eq!(client.agreement().profile.era, Era::Legacy);
     client.close().await;
     std::fs::write(&upgraded, "").unwrap();
-    let client = Client::command(command).connect().await.unwrap();
-    assert_eq!(client.agreement().profile.era, Era::Modern);
-    client.close().await;
+    for first in ["\"initialize\"", "server/discover"] {
+        let heard = Arc::new(Heard::default());
+        let client = Client::command(command.clone())
+            .tap(heard.clone())
+            .connect()
+            .await
+            .unwrap();
+        assert_eq!(client.agreement().profile.era, Era::Modern);
+        client.close().await;
+        assert!(heard.sent()[0].contains(first), "{:?}", heard.sent());
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_remembered_server_that_is_silent_is_not_tried_again() {
+    let folder = std::env::temp_dir().join(format!("trunkline-client-silent-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let silent = folder.join("silent");
+    let server = format!(
+        r#"read first; [ -e "$SILENT" ] && while read line; do :; done
+        case "$first" in *'"initialize"'*) echo '{INITIALIZED}';; *) exit 3;; esac
+        while read line; do :; done"#
+    );
+    let command = script("falls silent", &server).env("SILENT", &silent);
+    Client::command(command.clone()).connect().await.unwrap().close().await;
+    std::fs::write(&silent, "").unwrap();
+    let heard = Arc::new(Heard::default());
+    let connecting = Client::command(command)
+        .handshake(Duration::from_millis(200))
+        .tap(heard.clone())
+        .connect();
+    let error = connecting.await.unwrap_err();
+    assert!(
+        matches!(error, ConnectError::Handshake(HandshakeError::Silent, _)),
+        "{error}"
+    );
+    assert_eq!(heard.sent().len(), 1, "{:?}", heard.sent());
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -166,8 +202,8 @@ async fn closing_shuts_the_program_down() {
         while :; do sleep 1; done"#;
     let heard = Arc::new(Heard::default());
     let command = script("is stubborn", stubborn)
-        .close_wait(std::time::Duration::from_millis(50))
-        .terminate_wait(std::time::Duration::from_millis(50));
+        .close_wait(Duration::from_millis(50))
+        .terminate_wait(Duration::from_millis(50));
     let client = Client::command(command).tap(heard.clone()).connect().await.unwrap();
     client.close().await;
     let pid = heard.stderr.lock().unwrap()[0].replace("pid ", "");

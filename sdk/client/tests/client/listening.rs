@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use trunkline_client::types::{LogLevel, Method, Revision, SubscriptionFilter};
 use trunkline_client::{CallError, Client, MAX_NOTICE_BYTES, MAX_NOTICES, Notice, Subscription, Timeouts};
 
-use crate::peer::{Peer, legacy, legacy_with, modern, modern_with};
+use crate::peer::{Peer, legacy, legacy_with, modern, modern_with, soon};
 
 fn all_of(uris: &[&str]) -> SubscriptionFilter {
     SubscriptionFilter {
@@ -58,10 +58,10 @@ async fn a_modern_subscription_hears_its_own_notices() {
         .await;
     peer.notify("notifications/resources/updated", on(&request, "test://a"))
         .await;
-    assert_eq!(first.next().await, Some(updated("test://a")));
-    assert_eq!(second.next().await, Some(updated("test://b")));
-    assert_eq!(notices.next().await, Some(updated("test://b")));
-    assert_eq!(notices.next().await, Some(updated("test://a")));
+    assert_eq!(soon(first.next()).await, Some(updated("test://a")));
+    assert_eq!(soon(second.next()).await, Some(updated("test://b")));
+    assert_eq!(soon(notices.next()).await, Some(updated("test://b")));
+    assert_eq!(soon(notices.next()).await, Some(updated("test://a")));
 }
 
 #[tokio::test]
@@ -80,12 +80,12 @@ async fn a_modern_server_ends_a_subscription() {
     peer.notify("notifications/resources/updated", on(&request, "test://a"))
         .await;
     peer.answer(&request, json!({ "resultType": "complete" })).await;
-    assert_eq!(subscription.next().await, Some(updated("test://a")));
-    assert_eq!(subscription.next().await, None);
+    assert_eq!(soon(subscription.next()).await, Some(updated("test://a")));
+    assert_eq!(soon(subscription.next()).await, None);
     let (mut subscription, request) = open(&client, &mut peer, &["test://a"]).await;
     peer.notify("notifications/cancelled", json!({ "requestId": request["id"] }))
         .await;
-    assert_eq!(subscription.next().await, None);
+    assert_eq!(soon(subscription.next()).await, None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -96,7 +96,7 @@ async fn a_modern_subscription_outlives_every_timeout_and_its_opening_does_not()
     tokio::time::advance(Duration::from_secs(100_000)).await;
     peer.notify("notifications/resources/updated", on(&request, "test://a"))
         .await;
-    assert_eq!(subscription.next().await, Some(updated("test://a")));
+    assert_eq!(soon(subscription.next()).await, Some(updated("test://a")));
     let serve = async {
         let request = peer.expect("subscriptions/listen").await;
         let cancelled = peer.expect("notifications/cancelled").await;
@@ -151,8 +151,8 @@ async fn a_legacy_subscription_asks_for_each_resource_and_gives_them_back() {
     ] {
         peer.notify(method, params).await;
     }
-    assert_eq!(subscription.next().await, Some(updated("test://b/part")));
-    assert_eq!(subscription.next().await, Some(Notice::ResourcesChanged));
+    assert_eq!(soon(subscription.next()).await, Some(updated("test://b/part")));
+    assert_eq!(soon(subscription.next()).await, Some(Notice::ResourcesChanged));
     drop(subscription);
     for uri in ["test://a", "test://b"] {
         let request = peer.serve("resources/unsubscribe", json!({})).await;
@@ -175,7 +175,7 @@ async fn a_resource_is_given_back_by_the_last_who_watches_it() {
     drop(first);
     peer.notify("notifications/resources/updated", json!({ "uri": "test://a" }))
         .await;
-    assert_eq!(second.next().await, Some(updated("test://a")));
+    assert_eq!(soon(second.next()).await, Some(updated("test://a")));
     let (pong, _) = tokio::join!(client.ping(), peer.serve("ping", json!({})));
     pong.unwrap();
     drop(second);
@@ -216,27 +216,31 @@ async fn notices_are_heard_from_the_beginning() {
     peer.notify("notifications/tools/list_changed", json!({})).await;
     let mut first = client.notices();
     assert!(
-        matches!(first.next().await, Some(Notice::Log(log)) if log.level == LogLevel::Error && log.data == "early")
+        matches!(soon(first.next()).await, Some(Notice::Log(log)) if log.level == LogLevel::Error && log.data == "early")
     );
     assert!(matches!(
-        first.next().await,
+        soon(first.next()).await,
         Some(Notice::Other {
             method: Method::LogNotice,
             ..
         })
     ));
-    assert_eq!(first.next().await, Some(Notice::ToolsChanged));
+    assert_eq!(soon(first.next()).await, Some(Notice::ToolsChanged));
     let mut second = client.notices();
     peer.notify("notifications/prompts/list_changed", json!({})).await;
     assert_eq!(
-        second.next().await,
+        soon(second.next()).await,
         Some(Notice::PromptsChanged),
         "a later stream begins with what comes"
     );
-    assert_eq!(first.next().await, Some(Notice::PromptsChanged));
+    assert_eq!(soon(first.next()).await, Some(Notice::PromptsChanged));
     drop(peer);
-    assert_eq!(first.next().await, None, "the end of the connection ends the stream");
-    assert_eq!(client.notices().next().await, None);
+    assert_eq!(
+        soon(first.next()).await,
+        None,
+        "the end of the connection ends the stream"
+    );
+    assert_eq!(soon(client.notices().next()).await, None);
 }
 
 #[tokio::test]
@@ -249,9 +253,9 @@ async fn a_slow_reader_loses_the_oldest_and_learns_how_many() {
     }
     let (pong, _) = tokio::join!(client.ping(), peer.serve("ping", json!({})));
     pong.unwrap();
-    assert_eq!(notices.next().await, Some(Notice::Missed(5)));
+    assert_eq!(soon(notices.next()).await, Some(Notice::Missed(5)));
     for n in 5..MAX_NOTICES + 5 {
-        assert_eq!(notices.next().await, Some(updated(&n.to_string())));
+        assert_eq!(soon(notices.next()).await, Some(updated(&n.to_string())));
     }
 }
 
@@ -269,6 +273,6 @@ async fn large_notices_are_bounded_by_their_bytes() {
     }
     let (pong, _) = tokio::join!(client.ping(), peer.serve("ping", json!({})));
     pong.unwrap();
-    assert_eq!(notices.next().await, Some(Notice::Missed(2)));
-    assert!(matches!(notices.next().await, Some(Notice::Log(log)) if log.logger.as_deref() == Some("2")));
+    assert_eq!(soon(notices.next()).await, Some(Notice::Missed(2)));
+    assert!(matches!(soon(notices.next()).await, Some(Notice::Log(log)) if log.logger.as_deref() == Some("2")));
 }

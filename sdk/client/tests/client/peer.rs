@@ -1,11 +1,27 @@
 //! The server's side of a connection, written by hand in each test: raw JSON, one message a line.
 
 use std::future::poll_fn;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use trunkline_client::types::Revision;
 use trunkline_client::{Client, Connector, Transport};
 use trunkline_transport::{Memory, Received, memory};
+
+/// What a script waits for, so that a client that says nothing fails a test instead of holding it up.
+/// Where the clock is paused, twenty seconds of its time pass at once, and much more is allowed.
+pub(crate) async fn soon<T>(waited_for: impl Future<Output = T>) -> T {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    let began = std::time::Instant::now();
+    let mut waited_for = std::pin::pin!(waited_for);
+    for _ in 0..10_000 {
+        if let Ok(came) = tokio::time::timeout(PATIENCE, &mut waited_for).await {
+            return came;
+        }
+        assert!(began.elapsed() < PATIENCE, "nothing came for {PATIENCE:?}");
+    }
+    panic!("nothing came, however long it was waited for");
+}
 
 /// A server that does what the test says and nothing else.
 pub(crate) struct Peer {
@@ -15,7 +31,12 @@ pub(crate) struct Peer {
 impl Peer {
     /// The next message from the client; none at its end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
-        match poll_fn(|cx| self.transport.poll_receive(cx)).await.unwrap() {
+        let receiving = poll_fn(|cx| {
+            // What the client did not take yet goes on meanwhile.
+            let _ = self.transport.poll_flush(cx);
+            self.transport.poll_receive(cx)
+        });
+        match soon(receiving).await.unwrap() {
             Received::Message(message) => Some(serde_json::from_slice(&message).unwrap()),
             Received::End => None,
             other => panic!("{other:?}"),
@@ -37,6 +58,15 @@ impl Peer {
         self.transport.send(line.as_bytes().to_vec());
         // A client that is gone does not disturb the script.
         let _ = poll_fn(|cx| self.transport.poll_flush(cx)).await;
+    }
+
+    /// Sends many messages without reading. Whether the client took them all.
+    pub(crate) async fn flood(&mut self, messages: impl Iterator<Item = Value>) -> bool {
+        for message in messages {
+            self.transport.send(message.to_string().into_bytes());
+        }
+        let flushing = poll_fn(|cx| self.transport.poll_flush(cx));
+        tokio::time::timeout(Duration::from_secs(1), flushing).await.is_ok()
     }
 
     pub(crate) async fn send(&mut self, message: Value) {
