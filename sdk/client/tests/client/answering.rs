@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::{Barrier, Notify, mpsc};
@@ -9,7 +10,7 @@ use trunkline_client::types::{
     ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ElicitationCapability,
     ErrorObject, Extra, Revision, Root, RootsCapability, SamplingCapability,
 };
-use trunkline_client::{CallError, CallOptions, Inputs, MAX_QUESTIONS, MAX_QUEUED, MAX_ROUNDS};
+use trunkline_client::{CallError, CallOptions, Connector, Inputs, MAX_QUESTIONS, MAX_QUEUED, MAX_ROUNDS, Timeouts};
 
 use crate::peer::{Peer, legacy_with, modern, modern_with, soon, text};
 
@@ -349,6 +350,25 @@ async fn a_slow_person_holds_up_nothing() {
     let answer = peer.next().await.unwrap();
     assert_eq!(answer["id"], "q-1");
     assert_eq!(answer["result"], json!({ "action": "decline" }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_call_stands_still_while_a_person_is_asked() {
+    let (inputs, mut heard, go) = slow();
+    let timeouts = Timeouts::fixed(Duration::from_secs(5));
+    let with = |connector: Connector| connector.inputs(inputs).timeouts(timeouts);
+    let (mut peer, client) = legacy_with(Revision::LATEST_LEGACY, tools(), with).await;
+    let serve = async {
+        let request = peer.expect("tools/call").await;
+        peer.send(ask(json!("q"), &form("?"))).await;
+        assert_eq!(soon(heard.recv()).await, Some("asked"));
+        tokio::time::sleep(Duration::from_secs(100)).await;
+        go.notify_one();
+        assert_eq!(peer.next().await.unwrap()["id"], "q", "and nothing was cancelled");
+        peer.answer(&request, json!({ "content": [] })).await;
+    };
+    let (called, ()) = tokio::join!(client.call("t", &()), serve);
+    called.unwrap();
 }
 
 #[tokio::test]
