@@ -417,6 +417,147 @@ fn batches_are_answered_together_where_they_exist() {
 }
 
 #[test]
+fn a_cancel_inside_of_a_batch_loses_no_other_answer() {
+    let call = |id: u32| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "t" } });
+    let ping = |id: u32| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+    let mut pair = Pair::connected(Revision::V2025_03_26);
+    pair.sent.clear();
+    pair.inject(&json!([call(1), ping(7), cancel, ping(8), call(9)]).to_string());
+    assert_eq!(
+        pair.accepted.len(),
+        1,
+        "what is cancelled in its own batch is not started"
+    );
+    assert!(pair.sent.is_empty());
+    pair.finish_first(json!({ "content": [] }));
+    let answers: Vec<serde_json::Value> = serde_json::from_str(&pair.sent[0].1).unwrap();
+    let ids: Vec<_> = answers.iter().map(|answer| answer["id"].clone()).collect();
+    assert_eq!(ids, [json!(7), json!(8), json!(9)]);
+    assert_eq!((pair.sent.len(), pair.server.in_flight()), (1, 0));
+}
+
+/// A broken answer to a server's question ends the question at once, and is not answered itself.
+#[test]
+fn broken_answers_end_their_question() {
+    let ask = InputRequest::Elicit(ElicitParams::form(
+        "Sure?",
+        json!({ "type": "object", "properties": {} }),
+    ));
+    for (broken, why) in [
+        (r#"{"jsonrpc":"2.0","id":ID,"error":"no"}"#, "error"),
+        (r#"{"id":ID,"result":{}}"#, "jsonrpc"),
+        (r#"{"jsonrpc":"2.0","id":"ID","result":{}}"#, "type"),
+    ] {
+        let mut pair = Pair::connected(Revision::LATEST_LEGACY);
+        pair.ask(&ask, Timeouts::fixed(600 * S));
+        let id = serde_json::from_str::<serde_json::Value>(&pair.sent.last().unwrap().1).unwrap()["id"].to_string();
+        pair.sent.clear();
+        pair.inject(&broken.replace("ID", &id));
+        let [Err(AskError::Unusable(seen))] = pair.answered.as_slice() else {
+            panic!("{broken}: {:?}", pair.answered)
+        };
+        assert!(seen.contains(why), "{broken}: {seen}");
+        assert!(pair.sent.is_empty(), "an answer is not answered: {:?}", pair.sent);
+    }
+}
+
+/// A broken answer that names a request fails it at once instead of by its timeout.
+#[test]
+fn broken_answers_fail_their_request_at_once() {
+    for broken in [
+        r#"{"jsonrpc":"2.0","id":ID,"error":"boom"}"#,
+        r#"{"id":ID,"result":{}}"#,
+    ] {
+        let mut pair = Pair::connected(Revision::LATEST);
+        let id = call(&mut pair);
+        pair.client
+            .handle_message(pair.now, broken.replace("ID", &id.to_string()).as_bytes());
+        pair.run();
+        assert!(
+            matches!(pair.answers(&id).as_slice(), [Answer::Invalid(_)]),
+            "{broken}: {:?}",
+            pair.answers(&id)
+        );
+    }
+}
+
+#[test]
+fn what_is_too_long_is_answered_by_what_its_beginning_tells() {
+    let ask = InputRequest::Elicit(ElicitParams::form(
+        "Sure?",
+        json!({ "type": "object", "properties": {} }),
+    ));
+    let mut pair = Pair::connected(Revision::LATEST_LEGACY);
+    pair.ask(&ask, Timeouts::fixed(600 * S));
+    pair.run();
+    pair.server.handle_too_long(
+        pair.now,
+        100,
+        br#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"aaa"#,
+    );
+    let refused = String::from_utf8(pair.server.poll_transmit().unwrap()).unwrap();
+    assert!(refused.contains("\"id\":5") && refused.contains("-32600"), "{refused}");
+    let incoming = pair
+        .server
+        .handle_too_long(pair.now, 100, br#"{"jsonrpc":"2.0","id":1,"result":{"aaa"#);
+    assert!(
+        matches!(incoming, server::Incoming::Answered(_, Err(AskError::Unusable(_)))),
+        "{incoming:?}"
+    );
+    assert!(pair.server.poll_transmit().is_none());
+}
+
+#[test]
+fn streams_take_no_room_from_requests_and_addresses_are_bounded() {
+    let mut config = server::Config::new("s", "1");
+    (config.limits.in_flight, config.limits.subscriptions) = (1, 3);
+    config.capabilities = serde_json::from_value(json!({ "tools": {}, "resources": { "subscribe": true } })).unwrap();
+    let mut client = client::Config::new("c", "1");
+    client.opening = Opening::Fixed(Revision::LATEST);
+    let mut pair = Pair::with_configs(client, config);
+    pair.run();
+    let listen = |pair: &mut Pair, uris: &[&str]| {
+        let id = pair.request(
+            Method::Listen,
+            json!({ "notifications": { "resourceSubscriptions": uris } }),
+        );
+        pair.run();
+        pair.answers(&id).is_empty()
+    };
+    assert!(listen(&mut pair, &["a:1", "a:2"]), "open");
+    assert!(!listen(&mut pair, &["a:3", "a:4"]), "four addresses are too many");
+    assert!(listen(&mut pair, &["a:3"]));
+    assert!(!listen(&mut pair, &["a:4"]));
+    let mut other = Pair::connected(Revision::LATEST);
+    assert!(listen(&mut other, &["a".repeat(server::MAX_ADDRESS).as_str()]));
+    assert!(!listen(&mut other, &["a".repeat(server::MAX_ADDRESS + 1).as_str()]));
+    let id = call(&mut pair);
+    pair.run();
+    assert_eq!(
+        (pair.accepted.len(), pair.answers(&id).len()),
+        (1, 0),
+        "two streams leave room for the one request"
+    );
+}
+
+#[test]
+fn after_a_gap_everything_counts_as_changed() {
+    let mut pair = Pair::connected(Revision::LATEST_LEGACY);
+    pair.request(Method::Subscribe, json!({ "uri": "file:///a" }));
+    pair.run();
+    pair.events.clear();
+    pair.server.publish_all();
+    pair.run();
+    assert_eq!(
+        pair.events.len(),
+        4,
+        "three lists and one watched resource: {:?}",
+        pair.events
+    );
+}
+
+#[test]
 fn a_batch_is_bounded() {
     for (messages, refused) in [(100, false), (101, true)] {
         let mut pair = Pair::connected(Revision::V2025_03_26);

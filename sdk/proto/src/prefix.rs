@@ -1,11 +1,26 @@
-//! Finds the id in the beginning of a message that is too long to be read whole, so that its sender
-//! gets an answer instead of a silence.
+//! Reads the beginning of a message that is too long to be read whole, so that its sender gets an answer
+//! instead of a silence.
 
 use serde_json::value::RawValue;
 use trunkline_types::RequestId;
 
-/// The value of the top-level member `id`, if the beginning of the object holds it whole.
-pub(crate) fn find_id(start: &[u8]) -> Option<RequestId> {
+/// What the beginning of an object tells for certain.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Head {
+    /// The value of its top-level member `id`.
+    pub(crate) id: Option<RequestId>,
+    /// Whether it has a `result` or an `error`: then it answers something.
+    pub(crate) answers: bool,
+}
+
+/// Reads as much as is there. A `method` that comes first makes it no answer, whatever follows.
+pub(crate) fn read_head(start: &[u8]) -> Head {
+    let mut head = Head::default();
+    let _ = read_members(start, &mut head);
+    head
+}
+
+fn read_members(start: &[u8], head: &mut Head) -> Option<()> {
     let mut at = skip_space(start, 0);
     if *start.get(at)? != b'{' {
         return None;
@@ -14,16 +29,21 @@ pub(crate) fn find_id(start: &[u8]) -> Option<RequestId> {
     loop {
         at = skip_space(start, at);
         let key_end = end_of_string(start, at)?;
-        let is_id = &start[at..key_end] == b"\"id\"";
+        let key = &start[at..key_end];
         at = skip_space(start, key_end);
         if *start.get(at)? != b':' {
             return None;
         }
         at = skip_space(start, at + 1);
+        match key {
+            b"\"result\"" | b"\"error\"" => head.answers = true,
+            b"\"method\"" => return None,
+            _ => {}
+        }
         let end = end_of_value(start, at)?;
-        if is_id {
+        if key == b"\"id\"" {
             let text = std::str::from_utf8(&start[at..end]).ok()?;
-            return RequestId::from_raw(&RawValue::from_string(text.to_owned()).ok()?);
+            head.id = RequestId::from_raw(&RawValue::from_string(text.to_owned()).ok()?);
         }
         at = skip_space(start, end);
         if *start.get(at)? != b',' {
@@ -86,26 +106,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_id_only_where_it_is_certain() {
-        let found = |text: &str| find_id(text.as_bytes());
+    fn reads_only_what_is_certain() {
+        let read = |text: &str| {
+            let head = read_head(text.as_bytes());
+            (head.id, head.answers)
+        };
         assert_eq!(
-            found(r#"{"jsonrpc":"2.0","id":12,"method":"x","params":{"a":"bbb"#),
-            Some(12.into())
+            read(r#"{"jsonrpc":"2.0","id":12,"params":{"a":"bbb"#),
+            (Some(12.into()), false)
         );
         assert_eq!(
-            found(r#" {"params":{"id":1,"x":[{}]},"id":"s\"q","#),
-            Some("s\"q".into())
+            read(r#"{"id":12,"method":"x","result":{"a":"bbb"#),
+            (Some(12.into()), false)
         );
-        assert_eq!(found(r#"{"jsonrpc":"2.0","id":12"#), None, "the number may go on");
-        assert_eq!(found(r#"{"jsonrpc":"2.0","params":{"id":1"#), None);
-        assert_eq!(found(r#"{"id":null,"#), None);
-        assert_eq!(found("aaaa"), None);
+        assert_eq!(
+            read(r#" {"params":{"id":1,"x":[{}]},"id":"s\"q","#),
+            (Some("s\"q".into()), false)
+        );
+        assert_eq!(
+            read(r#"{"jsonrpc":"2.0","id":7,"result":{"a":"bbb"#),
+            (Some(7.into()), true)
+        );
+        assert_eq!(
+            read(r#"{"jsonrpc":"2.0","id":12"#),
+            (None, false),
+            "the number may go on"
+        );
+        assert_eq!(read(r#"{"jsonrpc":"2.0","params":{"id":1"#), (None, false));
+        assert_eq!(read(r#"{"id":null,"#), (None, false));
+        assert_eq!(read("aaaa"), (None, false));
     }
 
     proptest::proptest! {
         #[test]
         fn no_bytes_panic(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..80)) {
-            let _ = find_id(&bytes);
+            let _ = read_head(&bytes);
         }
     }
 }

@@ -24,6 +24,8 @@ pub struct Sealed {
     pub principal: String,
     /// When it ends, in seconds since 1970.
     pub expires: u64,
+    /// Names this state, so that a server can tell whether it was used already.
+    pub nonce: String,
     /// Which request it belongs to: see [`Sealer::fingerprint`].
     pub request: String,
     /// How often the client was asked.
@@ -43,6 +45,8 @@ pub enum SealError {
     Expired,
     /// It belongs to another principal or another request.
     Foreign,
+    /// It would be longer than [`MAX_STATE`].
+    TooLarge,
 }
 
 impl fmt::Display for SealError {
@@ -51,6 +55,7 @@ impl fmt::Display for SealError {
             Self::Altered => "`requestState` was altered or is not from this server",
             Self::Expired => "`requestState` has expired; send the request again without it",
             Self::Foreign => "`requestState` belongs to another request",
+            Self::TooLarge => "the answers so far are too large to be carried along",
         })
     }
 }
@@ -63,8 +68,8 @@ impl std::error::Error for SealError {}
 /// use trunkline_proto::{SealError, Sealed, Sealer};
 /// let sealer = Sealer::new([7; 32]);
 /// let request = Sealer::fingerprint("tools/call", &serde_json::json!({"name": "cancel_order"}));
-/// let sealed = Sealed { principal: "ann".into(), expires: 100, request: request.clone(), round: 1, asked: vec![], answers: Default::default() };
-/// let text = sealer.seal(&sealed);
+/// let sealed = Sealed { principal: "ann".into(), expires: 100, nonce: "n".into(), request: request.clone(), round: 1, asked: vec![], answers: Default::default() };
+/// let text = sealer.seal(&sealed).unwrap();
 /// assert_eq!(sealer.open(&text, 99, "ann", &request), Ok(sealed));
 /// assert_eq!(sealer.open(&text, 100, "ann", &request), Err(SealError::Expired));
 /// assert_eq!(sealer.open(&text, 99, "bob", &request), Err(SealError::Foreign));
@@ -96,11 +101,19 @@ impl Sealer {
     }
 
     /// The text of a state.
-    pub fn seal(&self, sealed: &Sealed) -> String {
+    ///
+    /// # Errors
+    /// If it would be too large to be read again.
+    pub fn seal(&self, sealed: &Sealed) -> Result<String, SealError> {
         // A map of JSON values and plain fields always encodes.
         let payload = serde_json::to_vec(sealed).unwrap_or_default();
         let tag = self.mac(&payload).finalize().into_bytes();
-        format!("{}.{}", URL_SAFE_NO_PAD.encode(&payload), URL_SAFE_NO_PAD.encode(tag))
+        let text = format!("{}.{}", URL_SAFE_NO_PAD.encode(&payload), URL_SAFE_NO_PAD.encode(tag));
+        if text.len() > MAX_STATE {
+            Err(SealError::TooLarge)
+        } else {
+            Ok(text)
+        }
     }
 
     /// Opens a state for a principal and a request at a time in seconds since 1970.
@@ -170,6 +183,7 @@ mod tests {
         Sealed {
             principal: String::new(),
             expires: 50,
+            nonce: "n".into(),
             request: request.into(),
             round: 1,
             asked: vec!["input-2".into()],
@@ -180,7 +194,7 @@ mod tests {
     #[test]
     fn every_altered_byte_is_noticed() {
         let sealer = Sealer::new([1; 32]);
-        let text = sealer.seal(&sample("r"));
+        let text = sealer.seal(&sample("r")).unwrap();
         for at in 0..text.len() {
             let mut bytes = text.clone().into_bytes();
             bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
@@ -191,7 +205,7 @@ mod tests {
 
     #[test]
     fn another_key_and_another_request_are_refused() {
-        let text = Sealer::new([1; 32]).seal(&sample("r"));
+        let text = Sealer::new([1; 32]).seal(&sample("r")).unwrap();
         assert_eq!(Sealer::new([2; 32]).open(&text, 0, "", "r"), Err(SealError::Altered));
         assert_eq!(Sealer::new([1; 32]).open(&text, 0, "", "s"), Err(SealError::Foreign));
         for text in ["", ".", "a", "a.b", "e30.e30"] {

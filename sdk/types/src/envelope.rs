@@ -53,6 +53,9 @@ pub enum Malformed {
         id: Option<RequestId>,
         /// What is wrong.
         why: &'static str,
+        /// Whether it was meant as a response: it carries a result or an error and no method. A response is
+        /// never answered.
+        answers: bool,
     },
 }
 
@@ -120,6 +123,7 @@ impl<'a> Message<'a> {
                 Ok(_) => Malformed::NotAMessage {
                     id: None,
                     why: "a message is a JSON object",
+                    answers: false,
                 },
                 Err(error) => Malformed::NotJson(error.to_string()),
             }),
@@ -133,18 +137,33 @@ impl<'a> Message<'a> {
                 Malformed::NotAMessage {
                     id: None,
                     why: "a member occurs twice",
+                    answers: false,
                 }
             } else {
                 Malformed::NotJson(error.to_string())
             }
         })?;
         let id = raw.id.and_then(RequestId::from_raw);
-        let refuse = |why| Err(Malformed::NotAMessage { id: id.clone(), why });
+        let answers = raw.method.is_none() && (raw.result.is_some() || raw.error.is_some());
+        let refuse = |why| {
+            Err(Malformed::NotAMessage {
+                id: id.clone(),
+                why,
+                answers,
+            })
+        };
         if raw.jsonrpc.is_none_or(|version| version.get() != "\"2.0\"") {
             return refuse("`jsonrpc` must be \"2.0\"");
         }
         let params = raw.params.filter(|params| params.get() != "null");
-        match (raw.method, raw.result, raw.error) {
+        // A `null` beside the other one is how some libraries write "not this one".
+        let is_null = |raw: &RawValue| raw.get() == "null";
+        let (result, error) = match (raw.result, raw.error) {
+            (Some(result), Some(error)) if is_null(error) => (Some(result), None),
+            (Some(result), Some(error)) if is_null(result) => (None, Some(error)),
+            both => both,
+        };
+        match (raw.method, result, error) {
             (Some(method), None, None) => {
                 let Ok(method) = serde_json::from_str::<CowStr<'a>>(method.get()) else {
                     return refuse("`method` must be a string");
@@ -162,6 +181,7 @@ impl<'a> Message<'a> {
                     (Some(_), None) => Err(Malformed::NotAMessage {
                         id: None,
                         why: "`id` must be a string or an integer",
+                        answers: false,
                     }),
                 }
             }
@@ -201,6 +221,7 @@ impl<'a> Message<'a> {
             return Err(Malformed::NotAMessage {
                 id: None,
                 why: "a batch holds at least one message",
+                answers: false,
             });
         }
         Ok(parts)
@@ -348,6 +369,35 @@ mod tests {
             panic!()
         };
         assert_eq!((id, result.get()), (RequestId::from("a"), r#"{"x":1}"#));
+    }
+
+    #[test]
+    fn a_null_beside_a_result_or_an_error_does_not_disturb() {
+        let result = br#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#;
+        assert!(matches!(
+            Message::parse(result),
+            Ok(Message::Response { outcome: Ok(_), .. })
+        ));
+        let error = br#"{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":1,"message":""}}"#;
+        assert!(matches!(
+            Message::parse(error),
+            Ok(Message::Response { outcome: Err(_), .. })
+        ));
+    }
+
+    #[test]
+    fn a_broken_answer_is_known_as_an_answer() {
+        for (text, expected) in [
+            (r#"{"id":3,"result":{}}"#, true),
+            (r#"{"jsonrpc":"2.0","id":3,"error":"boom"}"#, true),
+            (r#"{"jsonrpc":"2.0","id":3,"method":5}"#, false),
+            (r#"{"id":3,"method":"m"}"#, false),
+        ] {
+            assert!(
+                matches!(why(text), Malformed::NotAMessage { answers, .. } if answers == expected),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -11,13 +11,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use trunkline_types::{
-    Cancelled, Era, ErrorObject, Extra, InputRequest, InputRequiredResult, LogLevel, Message, Method, Needs, Progress,
-    RequestId, ResultType, SubscriptionAcknowledged, encode, meta_key, subscription_id,
+    Cancelled, Era, ErrorObject, Extra, InputRequest, InputRequiredResult, LogLevel, Malformed, Message, Method, Needs,
+    Progress, RequestId, ResultType, SubscriptionAcknowledged, encode, meta_key, subscription_id,
 };
 
 use crate::Timeouts;
 use crate::outgoing::Outgoing;
-use crate::prefix::find_id;
+use crate::prefix::read_head;
 pub use config::{Agreement, Config, Opening};
 use connecting::State;
 pub use event::{Answer, ConnectError, Event, Noise, NoiseReason, RequestError};
@@ -251,9 +251,25 @@ impl Connection {
     pub fn handle_message(&mut self, now: Duration, message: &[u8]) {
         match Message::parse(message) {
             Ok(message) => self.handle_parsed(now, message),
-            Err(trunkline_types::Malformed::Batch) => self.handle_batch(now, message),
-            Err(malformed) => self.noise(NoiseReason::NotAMessage(malformed.to_string()), message),
+            Err(Malformed::Batch) => self.handle_batch(now, message),
+            Err(malformed) => self.handle_malformed(&malformed, message),
         }
+    }
+
+    /// A broken answer that names a request fails it at once; anything else is noise.
+    fn handle_malformed(&mut self, malformed: &Malformed, bytes: &[u8]) {
+        if let Malformed::NotAMessage {
+            id: Some(id),
+            answers: true,
+            ..
+        } = malformed
+            && let Some(Sent::Call(_)) = self.sent.get(id)
+        {
+            self.sent.close(id);
+            let answer = Answer::Invalid(format!("not a message: {malformed}"));
+            self.events.push_back(Event::Answered { id: id.clone(), answer });
+        }
+        self.noise(NoiseReason::NotAMessage(malformed.to_string()), bytes);
     }
 
     fn handle_batch(&mut self, now: Duration, message: &[u8]) {
@@ -272,9 +288,7 @@ impl Connection {
         for part in parts {
             match Message::parse(part.get().as_bytes()) {
                 Ok(message) => self.handle_parsed(now, message),
-                Err(malformed) => {
-                    self.noise(NoiseReason::NotAMessage(malformed.to_string()), part.get().as_bytes());
-                }
+                Err(malformed) => self.handle_malformed(&malformed, part.get().as_bytes()),
             }
         }
     }
@@ -282,7 +296,7 @@ impl Connection {
     /// Takes the beginning of a message that was too long to be kept.
     pub fn handle_too_long(&mut self, limit: usize, start: &[u8]) {
         let why = format!("the answer is longer than {limit} bytes");
-        match find_id(start).and_then(|id| Some((self.sent.close(&id)?, id))) {
+        match read_head(start).id.and_then(|id| Some((self.sent.close(&id)?, id))) {
             Some((Sent::Call(_), id)) => self.events.push_back(Event::Answered {
                 id,
                 answer: Answer::Invalid(why),

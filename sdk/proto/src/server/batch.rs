@@ -18,7 +18,14 @@ pub(super) struct Batches {
 impl Batches {
     pub(super) fn open(&mut self) -> u64 {
         self.next += 1;
-        self.open.insert(self.next, Batch::default());
+        // Held open by whoever reads it, so that it is not sent before its end is read.
+        self.open.insert(
+            self.next,
+            Batch {
+                expected: 1,
+                answers: Vec::new(),
+            },
+        );
         self.next
     }
 

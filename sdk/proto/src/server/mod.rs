@@ -6,7 +6,7 @@ mod garbage;
 mod handshake;
 mod subscriptions;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ use trunkline_types::{
 
 use crate::Timeouts;
 use crate::outgoing::Outgoing;
-use crate::prefix::find_id;
+use crate::prefix::read_head;
 use batch::Batches;
 pub use config::{Config, Limits};
 use garbage::Garbage;
-pub use subscriptions::Change;
 use subscriptions::Subscriptions;
+pub use subscriptions::{Change, MAX_ADDRESS};
 
 /// Who the client is and what it can do: for the connection (legacy) or for one request (modern).
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -83,6 +83,8 @@ pub enum Incoming<'a> {
 pub enum AskError {
     /// The client refused.
     Refused(ErrorObject),
+    /// The client answered something that is no answer.
+    Unusable(String),
     /// The client did not answer in time.
     TimedOut,
 }
@@ -91,6 +93,7 @@ impl std::fmt::Display for AskError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Refused(error) => write!(f, "the client refused: {error}"),
+            Self::Unusable(why) => write!(f, "the client's answer cannot be used: {why}"),
             Self::TimedOut => f.write_str("the client did not answer in time"),
         }
     }
@@ -172,25 +175,50 @@ impl Connection {
             Err(Malformed::Batch) if self.session_profile().is_some_and(|profile| profile.batches) => {
                 self.handle_batch(now, message)
             }
-            Err(malformed) => {
-                self.refuse_garbage(now, &malformed, None);
-                Incoming::Nothing
-            }
+            Err(malformed) => self.handle_malformed(now, malformed, None),
         }
     }
 
-    /// Takes the beginning of a message that was too long to be kept.
-    pub fn handle_too_long(&mut self, now: Duration, limit: usize, start: &[u8]) {
-        let id = find_id(start);
-        if self.garbage.may_answer(now) || id.is_some() {
-            let why = format!("a message may have at most {limit} bytes");
-            let error = if id.is_some() {
-                ErrorObject::invalid_request(why)
-            } else {
-                ErrorObject::parse_error(why)
-            };
-            self.transmit.push_back(encode::error(id.as_ref(), &error));
+    /// A broken answer ends its question; a broken request is refused. An answer is never answered.
+    fn handle_malformed<'a>(&mut self, now: Duration, malformed: Malformed, batch: Option<u64>) -> Incoming<'a> {
+        if let Malformed::NotAMessage { id, why, answers: true } = malformed {
+            self.garbage.may_answer(now);
+            return id.map_or(Incoming::Nothing, |id| self.broken_answer(&id, why));
         }
+        self.refuse_garbage(now, &malformed, batch);
+        Incoming::Nothing
+    }
+
+    /// The question that an unusable answer belongs to, by its id or by one that looks like it.
+    fn broken_answer<'a>(&mut self, id: &RequestId, why: &str) -> Incoming<'a> {
+        let exact = self.asks.get(id).is_some();
+        let asked = if exact { Some(id) } else { self.asks.look_alike(id) };
+        let Some(asked) = asked.cloned() else {
+            return Incoming::Nothing;
+        };
+        if self.asks.close(&asked).is_none() {
+            return Incoming::Nothing;
+        }
+        Incoming::Answered(AskId(asked), Err(AskError::Unusable(why.to_owned())))
+    }
+
+    /// Takes the beginning of a message that was too long to be kept.
+    pub fn handle_too_long(&mut self, now: Duration, limit: usize, start: &[u8]) -> Incoming<'static> {
+        let head = read_head(start);
+        let why = format!("a message may have at most {limit} bytes");
+        let may = self.garbage.may_answer(now);
+        match head.id {
+            Some(id) if head.answers => return self.broken_answer(&id, &why),
+            Some(id) => self
+                .transmit
+                .push_back(encode::error(Some(&id), &ErrorObject::invalid_request(why))),
+            None if may && !head.answers => {
+                self.transmit
+                    .push_back(encode::error(None, &ErrorObject::parse_error(why)));
+            }
+            None => {}
+        }
+        Incoming::Nothing
     }
 
     /// How many messages could not be read.
@@ -228,9 +256,19 @@ impl Connection {
                     self.send_to(Some(batch), encode::error(Some(&id), &error));
                 }
                 Ok(message) => all.push(self.handle_parsed(now, message, Some(batch))),
-                Err(malformed) => self.refuse_garbage(now, &malformed, Some(batch)),
+                Err(malformed) => all.push(self.handle_malformed(now, malformed, Some(batch))),
             }
         }
+        // What was cancelled further on in the same batch is not even started.
+        let cancelled: HashSet<RequestId> = all
+            .iter()
+            .filter_map(|incoming| match incoming {
+                Incoming::Cancelled(id) => Some(id.clone()),
+                _ => None,
+            })
+            .collect();
+        all.retain(|incoming| !matches!(incoming, Incoming::Request(request) if cancelled.contains(&request.id)));
+        self.batches.forget(batch);
         self.settle(batch);
         Incoming::Batch(all)
     }
@@ -255,12 +293,15 @@ impl Connection {
             }
             Message::Notification { method, params } => self.handle_notification(&method, params),
             Message::Response { id, outcome } => {
-                let known = id.filter(|id| self.asks.close(id).is_some());
-                let Some(id) = known else {
-                    // Late, or never asked for: an answer is not answered.
+                let Some(id) = id else {
                     self.garbage.may_answer(now);
                     return Incoming::Nothing;
                 };
+                if self.asks.close(&id).is_none() {
+                    // Late, or never asked for, or under an id of another JSON type: an answer is not answered.
+                    self.garbage.may_answer(now);
+                    return self.broken_answer(&id, "its id has another JSON type than the request's");
+                }
                 Incoming::Answered(AskId(id), outcome.map(ToOwned::to_owned).map_err(AskError::Refused))
             }
         }
@@ -336,11 +377,9 @@ impl Connection {
             }
             Method::Listen => return self.listen(id, params, batch).map(|()| None),
             _ => {
-                if self.in_flight.len() >= self.config.limits.in_flight {
-                    let why = format!(
-                        "{} requests are in flight already; wait for an answer",
-                        self.in_flight.len()
-                    );
+                let running = self.in_flight();
+                if running >= self.config.limits.in_flight {
+                    let why = format!("{running} requests are in flight already; wait for an answer");
                     return Err(ErrorObject::internal(why));
                 }
                 self.open(id.clone(), batch);

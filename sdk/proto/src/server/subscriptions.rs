@@ -1,13 +1,13 @@
 //! Who wants to hear of changes: watched resources (legacy) and streams of notices (modern).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 use trunkline_types::{
-    EmptyNotice, EmptyResult, ErrorObject, ListCapability, ListenParams, Meta, Method, RequestId, ResourceUpdated,
-    ResultType, Revision, ServerCapabilities, ServerResult, SubscriptionAcknowledged, SubscriptionFilter, encode,
-    meta_key,
+    Cancelled, EmptyNotice, EmptyResult, ErrorObject, ListCapability, ListenParams, Meta, Method, RequestId,
+    ResourceUpdated, ResultType, Revision, ServerCapabilities, ServerResult, SubscriptionAcknowledged,
+    SubscriptionFilter, encode, meta_key,
 };
 
 use super::{Connection, Session, decode};
@@ -73,6 +73,12 @@ pub(super) struct Subscriptions {
 }
 
 impl Subscriptions {
+    /// How many addresses are watched, on all streams together.
+    fn addresses(&self) -> usize {
+        let of = |filter: &SubscriptionFilter| filter.resource_subscriptions.as_ref().map_or(0, Vec::len);
+        self.watched.len() + self.streams.values().map(of).sum::<usize>()
+    }
+
     pub(super) fn listening(&self) -> usize {
         self.streams.len()
     }
@@ -80,6 +86,18 @@ impl Subscriptions {
     pub(super) fn close(&mut self, id: &RequestId) {
         self.streams.remove(id);
     }
+}
+
+/// The longest address that can be watched, in bytes.
+pub const MAX_ADDRESS: usize = 8 * 1024;
+
+fn check_length(uri: &str) -> Result<(), ErrorObject> {
+    if uri.len() > MAX_ADDRESS {
+        return Err(ErrorObject::invalid_params(format!(
+            "an address has at most {MAX_ADDRESS} bytes"
+        )));
+    }
+    Ok(())
 }
 
 fn stream_meta(id: &RequestId) -> Meta {
@@ -93,15 +111,17 @@ impl Connection {
         if !Change::Resource(String::new()).announced_by(&self.config.capabilities) {
             return Err(ErrorObject::method_not_found(Method::Subscribe.name()));
         }
-        let watched = &mut self.subscriptions.watched;
         if !start {
-            watched.remove(&uri);
-        } else if watched.len() >= self.config.limits.subscriptions && !watched.contains(&uri) {
-            let why = format!("{} resources are watched already; stop watching one", watched.len());
-            return Err(ErrorObject::invalid_params(why));
-        } else {
-            watched.insert(uri);
+            self.subscriptions.watched.remove(&uri);
+            return Ok(());
         }
+        check_length(&uri)?;
+        let bound = self.config.limits.subscriptions;
+        if self.subscriptions.addresses() >= bound && !self.subscriptions.watched.contains(&uri) {
+            let why = format!("{bound} resources are watched already; stop watching one");
+            return Err(ErrorObject::invalid_params(why));
+        }
+        self.subscriptions.watched.insert(uri);
         Ok(())
     }
 
@@ -118,8 +138,9 @@ impl Connection {
             ..
         } = decode(params)?;
         let bound = self.config.limits.subscriptions;
-        let uris = filter.resource_subscriptions.as_ref().map_or(0, Vec::len);
-        if self.subscriptions.streams.len() >= bound || uris > bound {
+        let uris = filter.resource_subscriptions.as_deref().unwrap_or_default();
+        uris.iter().try_for_each(|uri| check_length(uri))?;
+        if self.subscriptions.streams.len() >= bound || self.subscriptions.addresses() + uris.len() > bound {
             return Err(ErrorObject::invalid_params(format!(
                 "at most {bound} subscriptions are kept"
             )));
@@ -169,6 +190,22 @@ impl Connection {
         }
     }
 
+    /// Tells that everything may have changed: some changes were lost on their way here.
+    pub fn publish_all(&mut self) {
+        let streamed = self
+            .subscriptions
+            .streams
+            .values()
+            .flat_map(|filter| filter.resource_subscriptions.iter().flatten());
+        let resources: BTreeSet<String> = self.subscriptions.watched.iter().chain(streamed).cloned().collect();
+        for change in [Change::Tools, Change::Prompts, Change::Resources] {
+            self.publish(&change);
+        }
+        for uri in resources {
+            self.publish(&Change::Resource(uri));
+        }
+    }
+
     /// Ends every stream of notices in good order: the server is about to go
     /// ([graceful closure](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure)).
     pub fn close_streams(&mut self) {
@@ -181,6 +218,14 @@ impl Connection {
                 .write(&mut result, &ResultType::Complete)
                 .map_err(super::unwritable);
             self.finish(&id, result);
+            // The page on cancellation asks for this as well; a client that took the result ignores it
+            // (https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation).
+            let notice = Cancelled {
+                request_id: Some(id),
+                ..Cancelled::default()
+            };
+            self.transmit
+                .extend(encode::notification(Method::CancelledNotice.name(), Some(&notice)).ok());
         }
     }
 }
