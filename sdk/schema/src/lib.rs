@@ -17,8 +17,13 @@
 //! assert_eq!(mismatch.to_string(), "/city: 7 is not of type \"string\"");
 //! ```
 
+mod cost;
+mod expand;
+mod pattern;
+
 use std::fmt;
 
+use expand::Expansion;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -27,8 +32,15 @@ use serde_json::Value;
 pub const MAX_DEPTH: usize = 64;
 /// How many objects, arrays and scalars a schema may hold.
 pub const MAX_NODES: usize = 20_000;
-/// How many steps back one `pattern` may take on one text before the text counts as not matching.
-pub const MAX_BACKTRACKS: usize = 100_000;
+/// How many branches one check may try, over all `$ref`, `anyOf`, `oneOf`, `allOf`, `not` and `if` together.
+pub const MAX_BRANCHES: u32 = 200_000;
+/// The longest text, in bytes, that a schema with look-around or back-references in a `pattern` is tried on.
+/// Patterns without these are matched in linear time, whatever the text.
+pub const MAX_BACKTRACKED_TEXT: usize = 1024;
+/// How many references may follow each other.
+pub const MAX_REFERENCES: usize = 16;
+/// How many branches are followed to name mismatches; beyond that a mismatch is only said to be there.
+pub const MAX_NAMING: u64 = 100_000;
 /// How many values of an `enum` one mismatch names.
 pub const MAX_NAMED: usize = 20;
 /// How many mismatches one check reports.
@@ -46,6 +58,9 @@ const DIALECTS: [&str; 5] = [
 #[derive(Debug)]
 pub struct Schema {
     validator: Validator,
+    /// Whether a pattern needs backtracking, so that texts must be short.
+    backtracks: bool,
+    expansion: Expansion,
 }
 
 /// Why a schema cannot be used.
@@ -124,12 +139,22 @@ impl Schema {
         if let Some(target) = external_reference(schema) {
             return Err(SchemaError::ExternalReference(target));
         }
-        let patterns = PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
-        let validator = jsonschema::options()
-            .with_pattern_options(patterns)
-            .build(schema)
+        let expansion = expand::expand(schema)?;
+        let backtracks = pattern::needs_backtracking(schema);
+        let options = if backtracks {
+            jsonschema::options().with_pattern_options(PatternOptions::fancy_regex())
+        } else {
+            jsonschema::options().with_pattern_options(PatternOptions::regex())
+        };
+        let counted = cost::counted(schema);
+        let validator = cost::counting(options)
+            .build(&counted)
             .map_err(|error| SchemaError::Invalid(clip(&error.to_string())))?;
-        Ok(Self { validator })
+        Ok(Self {
+            validator,
+            backtracks,
+            expansion,
+        })
     }
 
     /// Checks a value.
@@ -137,8 +162,24 @@ impl Schema {
     /// # Errors
     /// Where the value does not fit.
     pub fn check(&self, value: &Value) -> Result<(), Mismatch> {
-        if self.validator.is_valid(value) {
+        if self.backtracks && pattern::longest_text(value) > MAX_BACKTRACKED_TEXT {
+            let why = format!("a text is longer than {MAX_BACKTRACKED_TEXT} bytes, too long for the schema's pattern");
+            return Err(Mismatch { places: vec![why] });
+        }
+        let (valid, within) = cost::bounded(|| self.validator.is_valid(value));
+        if !within {
+            return Err(Mismatch {
+                places: vec!["checking this value against its schema takes too long".to_owned()],
+            });
+        }
+        if valid {
             return Ok(());
+        }
+        // Naming every mismatch follows every branch, which the check itself did not have to.
+        if !self.expansion.within(MAX_NAMING, value) {
+            return Err(Mismatch {
+                places: vec!["the value does not fit its schema, which is too intricate to say where".to_owned()],
+            });
         }
         let place = |error: jsonschema::ValidationError<'_>| {
             let path = error.instance_path().to_string();
@@ -149,14 +190,14 @@ impl Schema {
                 format!("{path}: {text}")
             }
         };
-        Err(Mismatch {
-            places: self
-                .validator
+        let (places, _) = cost::bounded(|| {
+            self.validator
                 .iter_errors(value)
                 .take(MAX_MISMATCHES)
                 .map(place)
-                .collect(),
-        })
+                .collect()
+        });
+        Err(Mismatch { places })
     }
 }
 
@@ -314,10 +355,79 @@ mod tests {
         assert_eq!(why(json!(null)), SchemaError::NotASchema);
     }
 
+    /// Bombs of a kilobyte or two. Without a bound each of these runs for minutes or years.
     #[test]
-    fn a_pattern_that_would_never_end_is_cut_off() {
-        let schema = Schema::compile(&json!({ "type": "string", "pattern": "^(?=(a+)+$)(a|aa)+$" })).unwrap();
-        assert!(schema.check(&json!(format!("{}b", "a".repeat(60)))).is_err());
+    fn schemas_that_branch_without_end_are_cut_off() {
+        const LEVELS: usize = MAX_REFERENCES - 1;
+        for word in ["anyOf", "allOf", "oneOf"] {
+            let mut definitions = serde_json::Map::new();
+            for level in 0..LEVELS {
+                let next = json!({ "$ref": format!("#/$defs/a{}", level + 1) });
+                definitions.insert(format!("a{level}"), json!({ word: vec![next; 8] }));
+            }
+            definitions.insert(
+                format!("a{LEVELS}"),
+                json!({ "type": if word == "allOf" { "object" } else { "string" } }),
+            );
+            let schema = Schema::compile(&json!({ "$ref": "#/$defs/a0", "$defs": definitions })).unwrap();
+            let mismatch = schema.check(&json!({})).unwrap_err();
+            assert!(mismatch.to_string().contains("too long"), "{word}: {mismatch}");
+        }
+        // One that branches anew at each level of the value.
+        let list = json!({ "properties": { "n": { "$ref": "#/$defs/a" } }, "required": ["m"] });
+        let schema = json!({ "$ref": "#/$defs/a", "$defs": { "a": { "anyOf": [list, list, { "type": "null" }] } } });
+        let deep = (0..100).fold(json!({}), |inner, _| json!({ "n": inner }));
+        assert!(Schema::compile(&schema).unwrap().check(&deep).is_err());
+    }
+
+    /// References that follow each other take stack, at each level of the value anew.
+    #[test]
+    fn chains_of_references_are_bounded() {
+        let chain = |links: usize| {
+            let mut definitions = serde_json::Map::new();
+            for link in 1..links {
+                definitions.insert(format!("a{link}"), json!({ "$ref": format!("#/$defs/a{}", link + 1) }));
+            }
+            definitions.insert(
+                format!("a{links}"),
+                json!({ "properties": { "n": { "$ref": "#/$defs/a1" } } }),
+            );
+            json!({ "$ref": "#/$defs/a1", "$defs": definitions })
+        };
+        let schema = Schema::compile(&chain(MAX_REFERENCES)).unwrap();
+        let deep = (0..120).fold(json!({}), |inner, _| json!({ "n": inner }));
+        assert!(schema.check(&deep).is_ok());
+        assert_eq!(why(chain(MAX_REFERENCES + 1)), SchemaError::TooDeep);
+    }
+
+    #[test]
+    fn what_branches_within_reason_is_checked_whole() {
+        let tree = json!({ "$ref": "#/$defs/tree", "$defs": { "tree": { "anyOf": [
+            { "type": "integer" },
+            { "type": "array", "items": { "$ref": "#/$defs/tree" } }
+        ] } } });
+        let schema = Schema::compile(&tree).unwrap();
+        let wide = json!(vec![json!([1, [2, [3]]]); 5_000]);
+        assert!(schema.check(&wide).is_ok());
+        assert!(schema.check(&json!([1, [2, ["three"]]])).is_err());
+    }
+
+    #[test]
+    fn patterns_are_bounded() {
+        let linear = Schema::compile(&json!({ "pattern": "^(a+)+$" })).unwrap();
+        assert!(linear.check(&json!(format!("{}b", "a".repeat(1_000_000)))).is_err());
+        let around = Schema::compile(&json!({ "properties": { "p": { "pattern": "^(?=.*[0-9]).{3,}$" } } })).unwrap();
+        assert!(around.check(&json!({ "p": "ab1" })).is_ok() && around.check(&json!({ "p": "abc" })).is_err());
+        let of = |length: usize| json!({ "q": "a".repeat(length) });
+        assert!(around.check(&of(MAX_BACKTRACKED_TEXT)).is_ok());
+        assert!(
+            around
+                .check(&of(MAX_BACKTRACKED_TEXT + 1))
+                .unwrap_err()
+                .to_string()
+                .contains("too long")
+        );
+        assert!(matches!(why(json!({ "pattern": "(" })), SchemaError::Invalid(_)));
     }
 
     #[test]
