@@ -8,7 +8,9 @@
 )]
 
 mod cases;
+mod definitions;
 mod interop;
 mod rounds;
+mod runtime;
 mod scenarios;
 mod tidy;

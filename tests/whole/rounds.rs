@@ -136,7 +136,7 @@ async fn answers_that_were_not_asked_for_are_ignored_and_missing_ones_asked_agai
     let (key, message, state) = question(&peer.request(call(ask.clone(), unasked)).await);
     assert_eq!(message, "first of 1?");
     let without = json!({ "requestState": state, "inputResponses": { "2-other": { "action": "accept", "content": { "confirm": true } } } });
-    let (again, message, _) = question(&peer.request(call(ask.clone(), without)).await);
+    let (again, message, state) = question(&peer.request(call(ask.clone(), without)).await);
     assert_eq!((again, message.as_str()), (key.clone(), "first of 1?"));
     let wrong = json!({ "requestState": state, "inputResponses": { key.as_str(): { "action": "accept", "content": { "confirm": "maybe" } } } });
     let refused = peer.request(call(ask.clone(), wrong)).await;
@@ -144,6 +144,7 @@ async fn answers_that_were_not_asked_for_are_ignored_and_missing_ones_asked_agai
         refused["result"]["isError"], true,
         "an answer that does not fit: {refused}"
     );
+    let (key, _, state) = question(&peer.request(call(ask.clone(), json!({}))).await);
     let no = json!({ "requestState": state, "inputResponses": { key.as_str(): { "action": "decline" } } });
     assert_eq!(
         peer.request(call(ask, no)).await["result"]["content"][0]["text"],

@@ -3,7 +3,7 @@
 //! It is public to the client and not to be altered by it: an HMAC-SHA-256 covers who may use it, until
 //! when, for which request, and what was answered so far
 //! ([server requirements](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow)).
-//! It can be used more than once within its time; what must happen once only, the application keeps track of.
+//! The seal does not count: whether a state was used already, its server tells by the nonce.
 
 use std::fmt;
 

@@ -1,12 +1,13 @@
 //! What a handler knows of its request, and what it may do beside answering it.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 use tokio::sync::{mpsc, oneshot};
+use trunkline_proto::Sealer;
 use trunkline_proto::server::{AskError, Change, ClientFacts};
 use trunkline_schema::Schema;
 use trunkline_types::{
@@ -14,10 +15,10 @@ use trunkline_types::{
     ListRootsResult, LogLevel, LogMessage, Meta, Method, Profile, Progress, RequestMeta, Root, encode,
 };
 
-use crate::dispatch::REFUSED;
-use crate::input::{Elicited, InputError, Questions, read_form};
+use crate::attempts::REFUSED;
+use crate::input::{Elicited, InputError, Next, Questions, read_form};
 use crate::registry::Shared;
-use crate::schemas::form_schema;
+use crate::schemas::{check_form, form_schema};
 
 /// How many notices one connection holds for its client before further ones are dropped.
 pub(crate) const NOTICES_HELD: usize = 1024;
@@ -41,8 +42,63 @@ pub(crate) struct Origin {
     pub(crate) log_level: Option<LogLevel>,
     pub(crate) principal: String,
     pub(crate) outbound: mpsc::Sender<Outbound>,
+    pub(crate) sending: Mutex<Sending>,
+    /// What the ids of visits are made from: unknown to others, the same for each attempt.
+    pub(crate) seed: OnceLock<String>,
+}
+
+/// What was sent beside the answer.
+#[derive(Debug, Default)]
+pub(crate) struct Sending {
+    /// The request has its answer, or needs none any more.
+    over: bool,
     /// The last progress value that was sent; it may only grow.
-    pub(crate) progress: Mutex<Option<f64>>,
+    progress: Option<f64>,
+}
+
+impl Origin {
+    fn sending(&self) -> MutexGuard<'_, Sending> {
+        self.sending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on nothing is sent for the request but its answer.
+    pub(crate) fn end(&self) {
+        self.sending().over = true;
+    }
+
+    /// Sends a notice unless the request is over. The lock is held meanwhile, so that what is sent before
+    /// the end is also queued before it, and progress leaves in the order of its values.
+    fn send(&self, sending: &Sending, message: serde_json::Result<Vec<u8>>) {
+        if sending.over {
+            return;
+        }
+        if let Ok(message) = message {
+            // Full: the client is slow, and notices are hints. Closed: the connection is over.
+            let _ = self.outbound.try_send(Outbound::Notice(message));
+        }
+    }
+
+    /// An id that nobody can guess, for the visit at this place among the questions of the request.
+    fn visit_id(&self, place: u32) -> Result<String, InputError> {
+        let seed = if let Some(seed) = self.seed.get() {
+            seed
+        } else {
+            let fresh = random_name().ok_or_else(|| InputError::Unusable("the system gives no randomness".into()))?;
+            self.seed.get_or_init(|| fresh)
+        };
+        Ok(Sealer::fingerprint(seed, &place.into()))
+    }
+}
+
+/// A random name of 32 hexadecimal digits. `None` if the system has no randomness.
+pub(crate) fn random_name() -> Option<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(bytes.iter().fold(String::with_capacity(32), |mut name, byte| {
+        let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
+        name.extend([digit(byte >> 4), digit(byte & 15)]);
+        name
+    }))
 }
 
 /// One request, as its handler sees it: the same in every revision and over every transport.
@@ -51,19 +107,25 @@ pub(crate) struct Origin {
 #[derive(Debug, Clone)]
 pub struct Context {
     origin: Arc<Origin>,
-    questions: Arc<Mutex<Questions>>,
+    /// Only there where the client may be asked.
+    questions: Option<Arc<Mutex<Questions>>>,
 }
 
 impl Context {
-    pub(crate) fn new(origin: Arc<Origin>, answers: Map<String, Value>) -> Self {
+    /// A context that may not ask.
+    pub(crate) fn silent(origin: Arc<Origin>) -> Self {
         Self {
             origin,
-            questions: Arc::new(Mutex::new(Questions::with_answers(answers))),
+            questions: None,
         }
     }
 
-    pub(crate) fn questions(&self) -> std::sync::MutexGuard<'_, Questions> {
-        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A context that asks through these questions.
+    pub(crate) fn asking(origin: Arc<Origin>, questions: Arc<Mutex<Questions>>) -> Self {
+        Self {
+            origin,
+            questions: Some(questions),
+        }
     }
 
     /// The facts of the revision that the request speaks.
@@ -101,13 +163,11 @@ impl Context {
             return;
         };
         let Some(value) = number(progress) else { return };
-        {
-            let mut last = self.origin.progress.lock().unwrap_or_else(PoisonError::into_inner);
-            if last.is_some_and(|last| progress <= last) {
-                return;
-            }
-            *last = Some(progress);
+        let mut sending = self.origin.sending();
+        if sending.progress.is_some_and(|last| progress <= last) {
+            return;
         }
+        sending.progress = Some(progress);
         let notice = Progress {
             progress_token: token.clone(),
             progress: value,
@@ -116,7 +176,8 @@ impl Context {
             meta: Meta::new(),
             extra: Extra::new(),
         };
-        self.send(encode::notification(Method::ProgressNotice.name(), Some(&notice)));
+        let notice = encode::notification(Method::ProgressNotice.name(), Some(&notice));
+        self.origin.send(&sending, notice);
     }
 
     /// Sends a log message, if the client wants messages of this level for this request.
@@ -134,14 +195,8 @@ impl Context {
             meta: Meta::new(),
             extra: Extra::new(),
         };
-        self.send(encode::notification(Method::LogNotice.name(), Some(&message)));
-    }
-
-    fn send(&self, message: serde_json::Result<Vec<u8>>) {
-        if let Ok(message) = message {
-            // Full: the client is slow, and notices are hints. Closed: the connection is over.
-            let _ = self.origin.outbound.try_send(Outbound::Notice(message));
-        }
+        let message = encode::notification(Method::LogNotice.name(), Some(&message));
+        self.origin.send(&self.origin.sending(), message);
     }
 
     /// Announces that what a resource holds changed, to every client that watches it.
@@ -152,10 +207,14 @@ impl Context {
     /// Asks the person to fill in a form, whose fields are those of `T`, and takes a no for an error.
     ///
     /// The fields must be primitive: text, numbers, booleans, and enums of names. Change nothing before
-    /// you ask: the handler starts again when the answer is there.
+    /// you ask: the handler starts again when the answer is there. It must then ask the same, to the
+    /// letter, unless what it asks about really changed: an answer serves only the question that was
+    /// shown. A clock or a random number in the message makes a new question of it each time, and the
+    /// third change is an error.
     ///
     /// # Errors
-    /// If the client cannot show forms, the person declines, or the answer does not fit.
+    /// If the client cannot show forms, the person declines, the answer does not fit, or the question
+    /// changes with each attempt.
     pub async fn elicit<T: DeserializeOwned + JsonSchema>(&self, message: impl Into<String>) -> Result<T, InputError> {
         match self.elicit_or_not(message).await? {
             Elicited::Accepted(answer) => Ok(answer),
@@ -164,7 +223,8 @@ impl Context {
         }
     }
 
-    /// Asks the person to fill in a form, and tells a no from an answer.
+    /// Asks the person to fill in a form, and tells a no from an answer. The message must be the same at
+    /// each attempt: see [`elicit`](Self::elicit).
     ///
     /// # Errors
     /// If the client cannot show forms, or the answer does not fit.
@@ -172,30 +232,37 @@ impl Context {
         &self,
         message: impl Into<String>,
     ) -> Result<Elicited<T>, InputError> {
-        let schema = form_schema::<T>().map_err(InputError::Refused)?;
+        let schema = form_schema::<T>().map_err(InputError::Unusable)?;
         self.elicit_form(message, schema).await
     }
 
-    /// Asks the person to fill in a form with a schema made by hand.
+    /// Asks the person to fill in a form with a schema made by hand. Its fields must be primitive, as those
+    /// of a form from a type, and message and schema the same at each attempt: see [`elicit`](Self::elicit).
     ///
     /// # Errors
-    /// If the client cannot show forms, or the answer does not fit.
+    /// If the client cannot show forms, the schema is none of a form in the revision spoken, or the answer
+    /// does not fit.
     pub async fn elicit_form<T: DeserializeOwned>(
         &self,
         message: impl Into<String>,
         schema: Value,
     ) -> Result<Elicited<T>, InputError> {
-        let compiled = Schema::compile(&schema).map_err(|error| InputError::Refused(error.to_string()))?;
-        let answer = self
-            .ask(InputRequest::Elicit(ElicitParams::form(message, schema)))
-            .await?;
+        let compiled = Schema::compile(&schema);
+        let several = self.origin.profile.elicitation == ElicitationForms::FormAndUrl;
+        let fits = check_form(&schema, several);
+        let question = InputRequest::Elicit(ElicitParams::form(message, schema));
+        self.check_supported(&question)?;
+        fits.map_err(InputError::Unusable)?;
+        let compiled = compiled.map_err(|error| InputError::Unusable(error.to_string()))?;
+        let answer = self.ask(question).await?;
         read_form(answer, |content| {
             compiled.check(content).map_err(|mismatch| mismatch.to_string())
         })
     }
 
     /// Asks the person to visit an address. Accepted means that the person agreed to go there, not that
-    /// anything was done there.
+    /// anything was done there. Message and address must be the same at each attempt: see
+    /// [`elicit`](Self::elicit).
     ///
     /// # Errors
     /// If the client cannot send a person anywhere.
@@ -204,12 +271,7 @@ impl Context {
         message: impl Into<String>,
         url: impl Into<String>,
     ) -> Result<Elicited<()>, InputError> {
-        let mut params = ElicitParams::url(message, url);
-        if let (true, ElicitParams::Url(visit)) = (self.origin.profile.elicitation_id, &mut params) {
-            let mark = trunkline_proto::Sealer::fingerprint(&visit.url, &Value::Null);
-            visit.elicitation_id = Some(mark);
-        }
-        let answer = self.ask(InputRequest::Elicit(params)).await?;
+        let answer = self.ask(InputRequest::Elicit(ElicitParams::url(message, url))).await?;
         let visited: Elicited<Value> = read_form(answer, |_| Ok(()))?;
         Ok(match visited {
             Elicited::Accepted(_) => Elicited::Accepted(()),
@@ -238,16 +300,29 @@ impl Context {
         Ok(result.roots)
     }
 
-    async fn ask(&self, request: InputRequest) -> Result<Value, InputError> {
+    async fn ask(&self, mut request: InputRequest) -> Result<Value, InputError> {
+        let questions = self.questions.as_ref().ok_or(InputError::NotHere)?;
         self.check_supported(&request)?;
-        let answer = self.questions().next(request)?;
-        match answer {
-            Some(answer) => match answer.get(REFUSED).and_then(Value::as_str) {
+        let next = {
+            let mut questions = questions.lock().unwrap_or_else(PoisonError::into_inner);
+            if let (true, InputRequest::Elicit(ElicitParams::Url(visit))) =
+                (self.origin.profile.elicitation_id, &mut request)
+            {
+                visit.elicitation_id = Some(self.origin.visit_id(questions.place())?);
+            }
+            questions.next(request)?
+        };
+        match next {
+            Next::Answer(answer) => match answer.get(REFUSED).and_then(Value::as_str) {
                 Some(why) => Err(InputError::Refused(why.to_owned())),
                 None => Ok(answer),
             },
             // The dispatcher sees the question, drops this attempt and starts another with the answer.
-            None => std::future::pending().await,
+            // Only a task of the handler's own lives to see the end of the attempt.
+            Next::Wait(over) => {
+                let _ = over.await;
+                Err(InputError::Over)
+            }
         }
     }
 

@@ -1,37 +1,27 @@
 //! From a request to its reply: find what it names, check, run, and shape the result for the revision.
 
 use std::borrow::Cow;
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
-use tokio::sync::oneshot;
+use serde_json::{Value, json};
+use trunkline_proto::Shape;
 use trunkline_proto::server::decode;
-use trunkline_proto::{Sealed, Sealer, Shape};
 use trunkline_types::{
     BadArguments, CacheScope, CallToolResult, CompleteParams, ErrorObject, GetPromptParams, GetPromptResult,
-    InputRequest, InputRequiredResult, ListParams, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, Method, ReadResourceParams, ReadResourceResult, ResultType, code,
+    ListParams, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Method,
+    ReadResourceParams, ReadResourceResult, code,
 };
 
+use crate::attempts::{Attempts, Ran};
 use crate::completion::{self, Completing};
-pub(crate) use crate::context::Origin;
-use crate::context::Outbound;
 use crate::error::Kind;
 use crate::page::page;
 use crate::registry::Registry;
 use crate::resource::not_found;
 use crate::text::clip;
-use crate::{BoxFuture, Context, Reply, ServerRequest, ToolError};
-
-/// How often one request may ask its client before it is given up.
-const MAX_ROUNDS: u32 = 16;
-/// How long a client may take to answer a question in the modern era, in seconds.
-const STATE_LIFETIME: u64 = 900;
+use crate::{Reply, ServerRequest, ToolError};
 
 /// The params of the three methods that may ask for input, borrowed from the request.
 #[derive(Deserialize)]
@@ -41,14 +31,6 @@ struct CallParams<'a> {
     name: Cow<'a, str>,
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
-}
-
-/// What a client sends along when it answers questions.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct Answered {
-    input_responses: Option<Map<String, Value>>,
-    request_state: Option<String>,
 }
 
 pub(crate) async fn answer(request: ServerRequest) -> Reply {
@@ -85,7 +67,7 @@ fn shape<'a>(request: &ServerRequest, registry: &'a Registry) -> Shape<'a> {
     }
 }
 
-fn unwritable(error: serde_json::Error) -> ErrorObject {
+pub(crate) fn unwritable(error: serde_json::Error) -> ErrorObject {
     ErrorObject::internal(format!("the result cannot be written: {error}"))
 }
 
@@ -159,7 +141,7 @@ async fn call_tool(request: &ServerRequest, registry: &Registry) -> Reply {
     }
     let shape = shape(request, registry);
     let mut attempts = Attempts::open(request, text, || json!({ "name": name, "arguments": &arguments }))?;
-    if let Err(error) = tool.admit(&request.context(), attempts.round == 0) {
+    if let Err(error) = tool.admit(&request.context(), attempts.is_first()) {
         return finish_call(&shape, Err(error));
     }
     if let Err(why) = tool.check_arguments(&mut arguments) {
@@ -289,167 +271,4 @@ async fn complete(request: &ServerRequest, registry: &Registry) -> Reply {
         }
     };
     shape.complete(&mut result).map_err(unwritable)
-}
-
-/// The attempts at one request: it starts again each time that its client has answered.
-struct Attempts {
-    fingerprint: String,
-    answers: Map<String, Value>,
-    round: u32,
-}
-
-enum Ran<T> {
-    Done(T),
-    Asks(Box<RawValue>),
-}
-
-impl Attempts {
-    /// The first attempt, or the next one if the client answers questions of an earlier one.
-    fn open(request: &ServerRequest, params: &str, salient: impl FnOnce() -> Value) -> Result<Self, ErrorObject> {
-        if !request.origin.profile.input_required {
-            return Ok(Self {
-                fingerprint: String::new(),
-                answers: Map::new(),
-                round: 0,
-            });
-        }
-        let fingerprint = Sealer::fingerprint(request.method.name(), &salient());
-        // Almost every request carries neither; then its params are not read again.
-        let answered: Answered = if params.contains("requestState") || params.contains("inputResponses") {
-            serde_json::from_str(params)
-                .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))?
-        } else {
-            Answered::default()
-        };
-        let Some(state) = answered.request_state else {
-            return Ok(Self {
-                fingerprint,
-                answers: Map::new(),
-                round: 0,
-            });
-        };
-        let sealer = request.origin.shared.sealer().ok_or_else(no_randomness)?;
-        let sealed = sealer
-            .open(&state, seconds_now(), &request.origin.principal, &fingerprint)
-            .map_err(|error| ErrorObject::invalid_params(error.to_string()))?;
-        let mut answers = sealed.answers;
-        // Only what was asked for counts; anything else is ignored
-        // (https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#error-handling).
-        let given = answered.input_responses.unwrap_or_default();
-        answers.extend(given.into_iter().filter(|(key, _)| sealed.asked.contains(key)));
-        Ok(Self {
-            fingerprint,
-            answers,
-            round: sealed.round,
-        })
-    }
-
-    /// Runs until the handler is done, or, in the modern era, until it asks.
-    async fn run<T>(
-        &mut self,
-        request: &ServerRequest,
-        shape: &Shape<'_>,
-        start: impl Fn(&Context) -> Result<BoxFuture<T>, ErrorObject>,
-    ) -> Result<Ran<T>, ErrorObject> {
-        loop {
-            let context = Context::new(Arc::clone(&request.origin), self.answers.clone());
-            let mut running = start(&context)?;
-            let stopped = poll_fn(|cx| match running.as_mut().poll(cx) {
-                Poll::Ready(done) => Poll::Ready(Ok(done)),
-                Poll::Pending => {
-                    let wanted = context.questions().take_wanted();
-                    if wanted.is_empty() {
-                        Poll::Pending
-                    } else {
-                        Poll::Ready(Err(wanted))
-                    }
-                }
-            })
-            .await;
-            drop(running);
-            let wanted = match stopped {
-                Ok(done) => return Ok(Ran::Done(done)),
-                Err(wanted) => wanted,
-            };
-            self.round += 1;
-            if self.round > MAX_ROUNDS {
-                return Err(ErrorObject::internal(format!(
-                    "the client was asked {MAX_ROUNDS} times without an end"
-                )));
-            }
-            self.answers.clone_from(context.questions().answers());
-            if request.origin.profile.input_required {
-                return self.ask_by_result(request, shape, wanted).map(Ran::Asks);
-            }
-            self.ask_by_request(request, wanted).await?;
-        }
-    }
-
-    /// Modern: the questions are the result, and the state travels with them.
-    fn ask_by_result(
-        &self,
-        request: &ServerRequest,
-        shape: &Shape<'_>,
-        wanted: Vec<(String, InputRequest)>,
-    ) -> Result<Box<RawValue>, ErrorObject> {
-        let mut questions = Map::new();
-        for (key, question) in wanted {
-            questions.insert(key, serde_json::to_value(&question).map_err(unwritable)?);
-        }
-        let sealed = Sealed {
-            principal: request.origin.principal.clone(),
-            expires: seconds_now() + STATE_LIFETIME,
-            request: self.fingerprint.clone(),
-            round: self.round,
-            asked: questions.keys().cloned().collect(),
-            answers: self.answers.clone(),
-        };
-        let sealer = request.origin.shared.sealer().ok_or_else(no_randomness)?;
-        let mut result = InputRequiredResult {
-            input_requests: questions,
-            request_state: Some(sealer.seal(&sealed)),
-            ..InputRequiredResult::default()
-        };
-        shape.write(&mut result, &ResultType::InputRequired).map_err(unwritable)
-    }
-
-    /// Legacy: each question is a request of the server's own.
-    async fn ask_by_request(
-        &mut self,
-        request: &ServerRequest,
-        wanted: Vec<(String, InputRequest)>,
-    ) -> Result<(), ErrorObject> {
-        let mut waiting = Vec::with_capacity(wanted.len());
-        for (key, question) in wanted {
-            let (answer, answered) = oneshot::channel();
-            let asked = request
-                .origin
-                .outbound
-                .send(Outbound::Ask(Box::new(question), answer))
-                .await;
-            asked.map_err(|_| ErrorObject::internal("the connection is over"))?;
-            waiting.push((key, answered));
-        }
-        for (key, answered) in waiting {
-            let answer = answered
-                .await
-                .map_err(|_| ErrorObject::internal("the connection is over"))?;
-            let value = answer.unwrap_or_else(|error| json!({ REFUSED: error.to_string() }));
-            self.answers.insert(key, value);
-        }
-        Ok(())
-    }
-}
-
-/// Stands in for an answer that the client refused to give, so that the handler hears of it where it asked.
-pub(crate) const REFUSED: &str = "io.trunkline/refused";
-
-fn no_randomness() -> ErrorObject {
-    ErrorObject::internal("the system gives no randomness to seal the request's state with")
-}
-
-fn seconds_now() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |passed| passed.as_secs())
 }

@@ -6,12 +6,13 @@ use trunkline_transport::TransportError;
 use trunkline_types::{CallToolResult, ErrorObject};
 
 use crate::InputError;
+use crate::reply::complete_text;
 
 /// Why a tool failed, in words for the model, which may try again.
 ///
 /// Only what is written here reaches the model. An error of the tool's own insides goes through
-/// [`ToolError::internal`], which keeps its details back. There is no conversion from every error type,
-/// so that details do not slip out by a `?`.
+/// [`ToolError::internal`], which keeps its details back, for [`ToolError::internal_cause`] alone. There is
+/// no conversion from every error type, so that details do not slip out by a `?`.
 ///
 /// ```
 /// use trunkline_server::ToolError;
@@ -19,7 +20,10 @@ use crate::InputError;
 /// assert_eq!(error.to_string(), "no order 17; `list_orders` shows which there are");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolError(Box<Kind>);
+pub struct ToolError {
+    kind: Box<Kind>,
+    cause: Option<String>,
+}
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
@@ -38,28 +42,59 @@ impl ToolError {
     /// An execution error with content of its own.
     pub fn with_result(mut result: CallToolResult) -> Self {
         result.is_error = Some(true);
-        Self(Box::new(Kind::Execution(result)))
+        complete_text(&mut result);
+        Self::of(Kind::Execution(result))
     }
 
-    /// A fault inside of the tool. The model only learns that there was one.
+    /// A fault inside of the tool. The model only learns that there was one; what it was stays in
+    /// [`internal_cause`](Self::internal_cause). Nobody logs it by itself: log it before you return it.
+    ///
+    /// ```
+    /// use trunkline_server::ToolError;
+    ///
+    /// fn read() -> Result<String, ToolError> {
+    ///     std::fs::read_to_string("/no/such/file").map_err(|error| {
+    ///         eprintln!("notes: {error}"); // on stderr; stdout belongs to the protocol
+    ///         ToolError::internal(error)
+    ///     })
+    /// }
+    ///
+    /// let error = read().unwrap_err();
+    /// assert!(!error.to_string().contains("os error"));
+    /// assert!(error.internal_cause().unwrap().contains("os error"));
+    /// ```
     pub fn internal(error: impl fmt::Display) -> Self {
-        let _hidden = error;
-        Self::new("the tool failed inside; this is not about the arguments")
+        Self {
+            cause: Some(error.to_string()),
+            ..Self::new("the tool failed inside; this is not about the arguments")
+        }
+    }
+
+    /// What went wrong inside, if that is why the tool failed. It is never sent to the client.
+    pub fn internal_cause(&self) -> Option<&str> {
+        self.cause.as_deref()
     }
 
     /// A protocol error: the request itself makes no sense.
     pub fn protocol(error: ErrorObject) -> Self {
-        Self(Box::new(Kind::Protocol(error)))
+        Self::of(Kind::Protocol(error))
+    }
+
+    fn of(kind: Kind) -> Self {
+        Self {
+            kind: Box::new(kind),
+            cause: None,
+        }
     }
 
     pub(crate) fn into_kind(self) -> Kind {
-        *self.0
+        *self.kind
     }
 }
 
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
+        match &*self.kind {
             Kind::Execution(result) => f.write_str(&result.text()),
             Kind::Protocol(error) => error.fmt(f),
         }

@@ -83,6 +83,8 @@ impl<S: Any + Send + Sync> FromContext for State<S> {
 /// The input of a tool that takes nothing.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+// The line above speaks to who writes the server; the model must not read it as what the tool does.
+#[schemars(description = "")]
 pub struct NoArguments {}
 
 /// An async function or closure: `Fn(Input)`, `Fn(Input, A)` or `Fn(Input, A, B)`, where `A` and `B` are

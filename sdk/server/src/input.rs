@@ -5,12 +5,17 @@
 //! change nothing before the last question.
 
 use std::fmt;
+use std::task::{Context as TaskContext, Poll, Waker};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use tokio::sync::oneshot;
 use trunkline_proto::Sealer;
 use trunkline_types::{ClientFeature, ElicitAction, ElicitResult, ErrorObject, Extra, InputRequest, code};
+
+/// How often a question may differ from the one that was answered before it is given up.
+const MAX_CHANGES: usize = 3;
 
 /// What the person answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +47,14 @@ pub enum InputError {
     Refused(String),
     /// The answer does not fit the question.
     Unreadable(String),
+    /// The question cannot be put like this, by the fault of who asks.
+    Unusable(String),
+    /// Only a tool, a prompt or a resource may ask, not what runs around it.
+    NotHere,
+    /// The question was another one at each attempt.
+    Changing,
+    /// The request was answered, cancelled or started again meanwhile.
+    Over,
 }
 
 impl fmt::Display for InputError {
@@ -58,6 +71,15 @@ impl fmt::Display for InputError {
             Self::Cancelled => f.write_str("the person did not answer"),
             Self::Refused(why) => write!(f, "the client did not answer: {why}"),
             Self::Unreadable(why) => write!(f, "the answer does not fit the question: {why}"),
+            Self::Unusable(why) => write!(f, "the question cannot be put like this: {why}"),
+            Self::NotHere => f.write_str(
+                "this request may not ask its client: only the handlers of tools, prompts and resources may",
+            ),
+            Self::Changing => f.write_str(
+                "the question changes each time it is asked; keep what it shows the same, \
+                 for example read it once before asking",
+            ),
+            Self::Over => f.write_str("this attempt at the request is over"),
         }
     }
 }
@@ -94,12 +116,26 @@ impl From<InputError> for ErrorObject {
     }
 }
 
+/// A question on its way to the client, and the key of its answer.
+pub(crate) type Wanted = (String, InputRequest);
+
+/// An answer, or what to wait for: it never gets a message, and closes when the attempt is over.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Answer(Value),
+    Wait(oneshot::Receiver<()>),
+}
+
 /// The questions of one attempt at a request, and the answers of earlier attempts.
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
     answers: Map<String, Value>,
     count: u32,
-    wanted: Vec<(String, InputRequest)>,
+    wanted: Vec<Wanted>,
+    /// Wakes the attempt: a question may be asked in a task of its own.
+    attempt: Option<Waker>,
+    waiting: Vec<oneshot::Sender<()>>,
+    over: bool,
 }
 
 impl Questions {
@@ -110,31 +146,55 @@ impl Questions {
         }
     }
 
-    /// The answer to the next question, or `None` after noting that it is wanted.
+    /// The place of the next question among those of the attempt.
+    pub(crate) fn place(&self) -> u32 {
+        self.count + 1
+    }
+
+    /// The answer to the next question, or what to wait for after noting that it is wanted.
     ///
     /// The key carries a fingerprint of the question: an answer serves only the very question that was
     /// shown, not one that changed since.
-    pub(crate) fn next(&mut self, request: InputRequest) -> Result<Option<Value>, InputError> {
+    pub(crate) fn next(&mut self, request: InputRequest) -> Result<Next, InputError> {
+        if self.over {
+            return Err(InputError::Over);
+        }
+        let place = format!("{}-", self.place());
         self.count += 1;
         let params = request
             .params()
-            .map_err(|error| InputError::Refused(error.to_string()))?;
+            .map_err(|error| InputError::Unusable(error.to_string()))?;
         let mark = Sealer::fingerprint(request.method(), &params);
-        let key = format!("{}-{}", self.count, &mark[..8]);
-        let answer = self.answers.get(&key).cloned();
-        if answer.is_none() {
-            self.wanted.push((key, request));
+        let key = format!("{place}{}", &mark[..8]);
+        if let Some(answer) = self.answers.get(&key) {
+            return Ok(Next::Answer(answer.clone()));
         }
-        Ok(answer)
+        if self.answers.keys().filter(|key| key.starts_with(&place)).count() >= MAX_CHANGES {
+            return Err(InputError::Changing);
+        }
+        self.wanted.push((key, request));
+        if let Some(attempt) = self.attempt.take() {
+            attempt.wake();
+        }
+        let (waiting, over) = oneshot::channel();
+        self.waiting.push(waiting);
+        Ok(Next::Wait(over))
     }
 
-    /// Takes the questions that have no answer yet.
-    pub(crate) fn take_wanted(&mut self) -> Vec<(String, InputRequest)> {
-        std::mem::take(&mut self.wanted)
+    /// Takes the questions that have no answer yet, or wakes the attempt when there is one.
+    pub(crate) fn poll_wanted(&mut self, cx: &TaskContext<'_>) -> Poll<Vec<Wanted>> {
+        if self.wanted.is_empty() {
+            self.attempt = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        Poll::Ready(std::mem::take(&mut self.wanted))
     }
 
-    pub(crate) fn answers(&self) -> &Map<String, Value> {
-        &self.answers
+    /// Ends the attempt: who still waits for an answer gets none.
+    pub(crate) fn end(&mut self) {
+        self.over = true;
+        self.waiting.clear();
+        self.attempt = None;
     }
 }
 

@@ -39,6 +39,7 @@
 //! - [`Context`]: progress, log, and questions to the client, the same in both eras,
 //! - [`ToolError`]: what the model reads when a tool fails.
 
+mod attempts;
 mod completion;
 mod context;
 mod dispatch;
@@ -55,6 +56,7 @@ mod schemas;
 mod serve;
 mod server;
 mod service;
+mod spent;
 mod text;
 mod tool;
 mod uri_template;
@@ -70,6 +72,8 @@ pub use resource::{IntoContents, UriVariables};
 pub use server::Server;
 pub use service::{Reply, RequestService, ServerRequest};
 pub use tool::{IntoTool, Tool};
+/// The bounds of one connection, for [`Server::limits`]. Under a name of its own: a transport has limits too.
+pub use trunkline_proto::server::Limits as ConnectionLimits;
 pub use uri_template::{MAX_URI, TemplateError, UriTemplate};
 
 /// A boxed future, as handlers are kept.

@@ -12,7 +12,7 @@ use trunkline_schema::Schema;
 use trunkline_types::{ErrorObject, GetPromptResult, Prompt, PromptArgument, PromptMessage};
 
 use crate::schemas::input_schema;
-use crate::{BoxFuture, Context, Handler};
+use crate::{BoxFuture, Context, DefinitionError, Handler};
 
 /// Something that a prompt may return: one text of the person's, messages, or a whole result.
 pub trait IntoPrompt {
@@ -57,7 +57,7 @@ pub(crate) type PromptFn =
 pub(crate) struct PromptEntry {
     pub(crate) definition: Prompt,
     schema: Value,
-    check: Option<Arc<Schema>>,
+    check: Arc<Schema>,
     run: PromptFn,
     pub(crate) required: Vec<(TypeId, &'static str)>,
 }
@@ -71,13 +71,20 @@ impl fmt::Debug for PromptEntry {
 }
 
 impl PromptEntry {
-    pub(crate) fn new<H, Input, Marker>(name: &str, handler: H) -> Self
+    pub(crate) fn new<H, Input, Marker>(name: &str, handler: H) -> Result<Self, DefinitionError>
     where
         H: Handler<Input, Marker>,
         Input: DeserializeOwned + JsonSchema + Send + 'static,
         H::Output: IntoPrompt + 'static,
     {
+        let unusable = |why: String| DefinitionError::Unusable {
+            kind: "prompt",
+            name: name.to_owned(),
+            why,
+        };
         let schema = input_schema::<Input>();
+        check_arguments_type(&schema).map_err(unusable)?;
+        let check = Schema::compile(&schema).map_err(|error| unusable(error.to_string()))?;
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         let required: Vec<&str> = schema
             .get("required")
@@ -115,14 +122,13 @@ impl PromptEntry {
                 });
             Box::pin(async move { started?.await.into_prompt() })
         });
-        let check = Schema::compile(&schema).ok().map(Arc::new);
-        Self {
+        Ok(Self {
             definition,
             schema,
-            check,
+            check: Arc::new(check),
             run,
             required: H::required(),
-        }
+        })
     }
 
     /// Whether it takes an argument of that name.
@@ -160,7 +166,7 @@ impl PromptEntry {
             .map(|(name, text)| (name.clone(), self.typed(&name, text)))
             .collect();
         let typed = Value::Object(typed);
-        if let Some(Err(mismatch)) = self.check.as_ref().map(|check| check.check(&typed)) {
+        if let Err(mismatch) = self.check.check(&typed) {
             let name = &self.definition.name;
             return Err(ErrorObject::invalid_params(format!(
                 "the arguments do not fit `{name}`: {mismatch}"
@@ -171,13 +177,47 @@ impl PromptEntry {
 
     /// A text as the type that the argument's schema says, where it reads as that.
     fn typed(&self, name: &str, text: String) -> Value {
-        let kind = self
-            .schema
-            .pointer(&format!("/properties/{name}/type"))
-            .and_then(Value::as_str);
-        match kind {
+        let field = self.schema.get("properties").and_then(|fields| fields.get(name));
+        match field.and_then(|field| field.get("type")).and_then(Value::as_str) {
             Some("integer" | "number" | "boolean") => serde_json::from_str(&text).unwrap_or(Value::String(text)),
             _ => Value::String(text),
         }
+    }
+}
+
+/// Arguments of a prompt are named and travel as text, so each one must be something that a text can say.
+fn check_arguments_type(schema: &Value) -> Result<(), String> {
+    if schema.get("type").is_none_or(|kind| kind != "object") {
+        return Err("its arguments must be an object with named members".to_owned());
+    }
+    let fields = schema.get("properties").and_then(Value::as_object);
+    match fields.into_iter().flatten().find(|(_, field)| !takes_text(field)) {
+        Some((name, _)) => Err(format!(
+            "its argument `{name}` must be text, a number, yes or no, or a choice"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn takes_text(field: &Value) -> bool {
+    let Value::Object(keywords) = field else {
+        return field == &Value::Bool(true);
+    };
+    match keywords.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
+        Some(kind) => ["string", "integer", "number", "boolean"]
+            .iter()
+            .any(|text| kind == text),
+        // Without a type only text is given, so one branch must take that.
+        None => match keywords.get("anyOf").or_else(|| keywords.get("oneOf")) {
+            Some(Value::Array(branches)) => branches.iter().any(|branch| {
+                branch.get("type").and_then(Value::as_str) == Some("string")
+                    || branch.get("const").is_some_and(Value::is_string)
+            }),
+            _ => match keywords.get("enum") {
+                Some(Value::Array(choices)) => choices.iter().any(Value::is_string),
+                _ => !keywords.contains_key("$ref"),
+            },
+        },
     }
 }

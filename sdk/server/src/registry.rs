@@ -15,6 +15,7 @@ use crate::completion::{CompletionEntry, CompletionKey};
 use crate::prompt::PromptEntry;
 use crate::resource::{Readable, Template};
 use crate::service::RequestService;
+use crate::spent::SpentStates;
 use crate::tool::Registered;
 
 /// How many changes a connection may lag behind before it is told that everything changed.
@@ -162,7 +163,7 @@ pub(crate) struct Changes {
 impl Changes {
     /// Whether some were lost since the last time this was asked.
     pub(crate) fn take_lagged(&self) -> bool {
-        self.lagged.swap(false, Ordering::Relaxed)
+        self.lagged.swap(false, Ordering::AcqRel)
     }
 }
 
@@ -172,6 +173,7 @@ pub(crate) struct Shared {
     registry: RwLock<Arc<Registry>>,
     listeners: Mutex<Vec<Listener>>,
     sealer: RwLock<Option<Sealer>>,
+    spent: Mutex<SpentStates>,
 }
 
 impl Shared {
@@ -181,6 +183,7 @@ impl Shared {
             registry,
             listeners: Mutex::new(Vec::new()),
             sealer: RwLock::new(None),
+            spent: Mutex::default(),
         }
     }
 
@@ -218,7 +221,9 @@ impl Shared {
         listeners.retain(|listener| match listener.changes.try_send(change.clone()) {
             Ok(()) => true,
             Err(mpsc::error::TrySendError::Full(_)) => {
-                listener.lagged.store(true, Ordering::Relaxed);
+                listener.lagged.store(true, Ordering::Release);
+                // Were the queue emptied before this, nothing else would wake the connection.
+                let _ = listener.changes.try_send(change.clone());
                 true
             }
             Err(mpsc::error::TrySendError::Closed(_)) => false,
@@ -236,6 +241,12 @@ impl Shared {
             lagged: Arc::clone(&lagged),
         });
         Changes { next, lagged }
+    }
+
+    /// Notes that a request's state is used now. Whether this process did not see it before.
+    pub(crate) fn spend_state(&self, now: u64, expires: u64, nonce: String) -> bool {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        spent.spend(now, expires, nonce)
     }
 
     pub(crate) fn set_sealer(&self, sealer: Sealer) {

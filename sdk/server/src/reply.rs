@@ -28,6 +28,13 @@ pub trait IntoToolResult {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError>;
 }
 
+/// A structured result without content gets its JSON as text, for clients that read no structure.
+pub(crate) fn complete_text(result: &mut CallToolResult) {
+    if let (true, Some(structure)) = (result.content.is_empty(), &result.structured_content) {
+        result.content.push(Content::text(structure.to_string()));
+    }
+}
+
 impl IntoToolResult for CallToolResult {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         Ok(self)

@@ -26,6 +26,10 @@ pub struct UriVariables(pub(crate) BTreeMap<String, String>);
 
 impl UriVariables {
     /// The value of a variable, percent-decoded; several values of one variable are joined by commas.
+    ///
+    /// The value of a `{name}` is one segment: no slash of either kind, no NUL, not `.` or `..`. The value of
+    /// a `{+name}` may be a path, but never with a segment `..`. See [`UriTemplate`] for the other
+    /// expressions. Whether the thing exists, and whether its reader may see it, is for the handler to check.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }

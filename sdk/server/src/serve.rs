@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, Sleep};
 use trunkline_proto::Timeouts;
-use trunkline_proto::server::{AskError, AskId, Change, Connection, Incoming, IncomingRequest};
+use trunkline_proto::server::{AskError, AskId, Connection, Incoming, IncomingRequest};
 use trunkline_transport::{Received, Transport};
 use trunkline_types::{ErrorObject, RequestId};
 
-use crate::context::{NOTICES_HELD, Origin, Outbound};
+use crate::context::{NOTICES_HELD, Origin, Outbound, Sending};
 use crate::registry::{Changes, Shared};
 use crate::service::RequestService;
 use crate::{BoxFuture, Reply, ServeError, ServerRequest};
@@ -29,7 +29,8 @@ use crate::{BoxFuture, Reply, ServeError, ServerRequest};
 const GRACE: Duration = Duration::from_secs(5);
 /// How long the last bytes may take on their way out.
 const CLOSE: Duration = Duration::from_secs(1);
-/// While more than this waits to be written, nothing further is read.
+/// While more than this waits to be written, nothing further is read, notices are dropped, and changes are
+/// left to lag.
 const HIGH_WATER: usize = 1024 * 1024;
 /// How many messages are taken before what they caused is written.
 const READ_AT_ONCE: usize = 128;
@@ -41,13 +42,40 @@ const ASK: Timeouts = Timeouts {
 
 type Asked = oneshot::Sender<Result<Value, AskError>>;
 
-pub(crate) async fn run(shared: Arc<Shared>, transport: impl Transport) -> Result<(), ServeError> {
+/// Serves until the client is gone, or until `stop`: then nothing more is read, streams are closed, and what
+/// runs has its time to finish.
+pub(crate) async fn run(
+    shared: Arc<Shared>,
+    transport: impl Transport,
+    stop: impl Future<Output = ()> + Send,
+) -> Result<(), ServeError> {
     let mut driver = Driver::new(shared, transport);
-    poll_fn(|cx| driver.poll(cx)).await?;
-    // Whatever still runs ends with the set of tasks. A client that does not read gets no further time.
+    let mut stop = std::pin::pin!(stop);
+    poll_fn(|cx| {
+        if driver.ended.is_none() && stop.as_mut().poll(cx).is_ready() {
+            driver.end();
+        }
+        driver.poll(cx)
+    })
+    .await?;
+    // A client that does not read gets no further time.
     let close = poll_fn(|cx| driver.transport.poll_close(cx));
     let _ = tokio::time::timeout(CLOSE, close).await;
     Ok(())
+}
+
+/// A request whose handler has to wait.
+struct Task {
+    origin: Arc<Origin>,
+    abort: AbortHandle,
+}
+
+impl Task {
+    /// Stops it. It may still be within a step, but what it sends goes nowhere.
+    fn stop(self) {
+        self.origin.end();
+        self.abort.abort();
+    }
 }
 
 struct Driver<T> {
@@ -56,7 +84,7 @@ struct Driver<T> {
     connection: Connection,
     service: RequestService,
     running: JoinSet<(RequestId, Reply)>,
-    aborts: HashMap<RequestId, AbortHandle>,
+    tasks: HashMap<RequestId, Task>,
     outbound: (mpsc::Sender<Outbound>, mpsc::Receiver<Outbound>),
     changes: Changes,
     asked: HashMap<AskId, Asked>,
@@ -78,7 +106,7 @@ impl<T: Transport> Driver<T> {
             connection: Connection::new(shared.config()),
             service,
             running: JoinSet::new(),
-            aborts: HashMap::new(),
+            tasks: HashMap::new(),
             outbound: mpsc::channel(NOTICES_HELD),
             changes: shared.listen(),
             asked: HashMap::new(),
@@ -116,10 +144,22 @@ impl<T: Transport> Driver<T> {
     }
 
     /// Whether nothing is left to do: the client is gone, and its work is done or out of time.
-    fn over(&self) -> bool {
+    fn over(&mut self) -> bool {
         let Some(ended) = self.ended else { return false };
-        let idle = self.connection.in_flight() == 0 && (self.transport.queued() == 0 || !self.writable);
-        idle || Instant::now() >= ended + GRACE
+        if self.connection.in_flight() == 0 && (self.transport.queued() == 0 || !self.writable) {
+            return true;
+        }
+        if Instant::now() < ended + GRACE {
+            return false;
+        }
+        // Every request gets its answer, if only this one.
+        for (id, task) in std::mem::take(&mut self.tasks) {
+            task.stop();
+            let error = ErrorObject::internal("the server is shutting down");
+            self.connection.finish(&id, Err(error));
+        }
+        self.transmit();
+        true
     }
 
     fn read(&mut self, cx: &mut TaskContext<'_>) -> Result<bool, ServeError> {
@@ -137,7 +177,8 @@ impl<T: Transport> Driver<T> {
                 }
                 Poll::Ready(Ok(Received::TooLong { limit, start })) => {
                     let now = self.now();
-                    self.connection.handle_too_long(now, limit, &start);
+                    let incoming = self.connection.handle_too_long(now, limit, &start);
+                    self.handle(incoming, cx);
                 }
                 Poll::Ready(Ok(Received::End)) => self.end(),
                 // Newer kinds of news have no meaning here yet.
@@ -151,9 +192,15 @@ impl<T: Transport> Driver<T> {
     }
 
     fn end(&mut self) {
+        if self.ended.is_some() {
+            return;
+        }
         self.ended = Some(Instant::now());
         // Nobody will answer any more.
         self.asked.clear();
+        // But somebody may still read.
+        self.connection.close_streams();
+        self.transmit();
     }
 
     fn handle(&mut self, incoming: Incoming<'_>, cx: &mut TaskContext<'_>) {
@@ -161,8 +208,8 @@ impl<T: Transport> Driver<T> {
             Incoming::Request(request) => self.start(*request, cx),
             Incoming::Batch(all) => all.into_iter().for_each(|incoming| self.handle(incoming, cx)),
             Incoming::Cancelled(id) => {
-                if let Some(abort) = self.aborts.remove(&id) {
-                    abort.abort();
+                if let Some(task) = self.tasks.remove(&id) {
+                    task.stop();
                 }
             }
             Incoming::Answered(ask, outcome) => {
@@ -180,7 +227,7 @@ impl<T: Transport> Driver<T> {
 
     fn start(&mut self, request: IncomingRequest<'_>, cx: &mut TaskContext<'_>) {
         let id = request.id;
-        let origin = Origin {
+        let origin = Arc::new(Origin {
             shared: Arc::clone(&self.shared),
             profile: request.profile,
             client: request.client,
@@ -188,11 +235,12 @@ impl<T: Transport> Driver<T> {
             log_level: request.log_level,
             principal: String::new(),
             outbound: self.outbound.0.clone(),
-            progress: Mutex::new(None),
-        };
+            sending: Mutex::new(Sending::default()),
+            seed: OnceLock::new(),
+        });
         let params = request.params.map(ToOwned::to_owned);
         let request = ServerRequest {
-            origin: Arc::new(origin),
+            origin: Arc::clone(&origin),
             method: request.method,
             params,
         };
@@ -202,7 +250,7 @@ impl<T: Transport> Driver<T> {
             Poll::Pending => {
                 let task_id = id.clone();
                 let abort = self.running.spawn(async move { (task_id, running.await) });
-                self.aborts.insert(id, abort);
+                self.tasks.insert(id, Task { origin, abort });
             }
         }
     }
@@ -218,10 +266,13 @@ impl<T: Transport> Driver<T> {
         while let Poll::Ready(Some(finished)) = self.running.poll_join_next(cx) {
             // An aborted task was cancelled and has no answer to give.
             if let Ok((id, reply)) = finished {
-                self.aborts.remove(&id);
+                self.tasks.remove(&id);
                 self.finish(&id, reply, cx);
             }
             moved = true;
+        }
+        if moved {
+            self.withdraw();
         }
         moved
     }
@@ -233,8 +284,13 @@ impl<T: Transport> Driver<T> {
             match outbound {
                 Outbound::Notice(message) => {
                     self.transmit();
-                    self.transport.send(message);
+                    // A client that does not read misses some, and costs no memory.
+                    if self.transport.queued() <= HIGH_WATER {
+                        self.transport.send(message);
+                    }
                 }
+                // Its handler is gone by now.
+                Outbound::Ask(_, waiting) if waiting.is_closed() => {}
                 Outbound::Ask(request, waiting) => {
                     let now = self.now();
                     match self.connection.ask(now, &request, ASK) {
@@ -249,7 +305,6 @@ impl<T: Transport> Driver<T> {
                 }
             }
         }
-        self.withdraw();
         moved
     }
 
@@ -269,14 +324,19 @@ impl<T: Transport> Driver<T> {
 
     fn take_changes(&mut self, cx: &mut TaskContext<'_>) -> bool {
         let mut moved = false;
-        while let Poll::Ready(Some(change)) = self.changes.next.poll_recv(cx) {
-            self.connection.publish(&change);
-            moved = true;
-        }
-        if self.changes.take_lagged() {
-            for change in [Change::Tools, Change::Prompts, Change::Resources] {
+        // While the client does not read, changes are left where they are, and lost ones sum up to one lag.
+        while self.transport.queued() <= HIGH_WATER {
+            if let Poll::Ready(Some(change)) = self.changes.next.poll_recv(cx) {
                 self.connection.publish(&change);
+                self.transmit();
+                moved = true;
+                continue;
             }
+            if self.changes.take_lagged() {
+                self.connection.publish_all();
+                self.transmit();
+            }
+            break;
         }
         moved
     }
@@ -317,9 +377,19 @@ impl<T: Transport> Driver<T> {
     }
 }
 
+/// Ends what a request may send beside its answer, even if its future is dropped.
+struct Ending(Arc<Origin>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 /// A request's answer, whatever happens: a panic becomes an internal error.
 fn guarded(service: RequestService, request: ServerRequest) -> BoxFuture<Reply> {
     let method = request.method;
+    let ending = Ending(Arc::clone(&request.origin));
     let mut running = None;
     let mut request = Some(request);
     Box::pin(poll_fn(move |cx| {
@@ -332,6 +402,9 @@ fn guarded(service: RequestService, request: ServerRequest) -> BoxFuture<Reply> 
                 None => Poll::Pending,
             }
         }));
+        if !matches!(polled, Ok(Poll::Pending)) {
+            ending.0.end();
+        }
         polled.unwrap_or_else(|_| {
             running = None;
             Poll::Ready(Err(ErrorObject::internal(format!(
@@ -339,4 +412,72 @@ fn guarded(service: RequestService, request: ServerRequest) -> BoxFuture<Reply> 
             ))))
         })
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::sync::Notify;
+    use trunkline_proto::server::Config;
+    use trunkline_types::Revision;
+
+    use super::*;
+    use crate::{NoArguments, Tool};
+
+    fn request(id: u32, method: &str, mut params: Value) -> Vec<u8> {
+        params["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": Revision::LATEST.name(),
+            "io.modelcontextprotocol/clientCapabilities": {} });
+        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+            .to_string()
+            .into_bytes()
+    }
+
+    async fn receive(client: &mut impl Transport) -> Option<Value> {
+        match poll_fn(|cx| client.poll_receive(cx)).await.unwrap() {
+            Received::Message(line) => Some(serde_json::from_slice(&line).unwrap()),
+            _ => None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stop_closes_streams_and_lets_what_runs_finish() {
+        let (begun, release) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (has_begun, released) = (Arc::clone(&begun), Arc::clone(&release));
+        let tool = Tool::new(move |_: NoArguments| {
+            let (begun, release) = (Arc::clone(&begun), Arc::clone(&release));
+            async move {
+                begun.notify_one();
+                release.notified().await;
+                "called"
+            }
+        });
+        let shared = Arc::new(Shared::new(Config::new("stops", "1")));
+        let tool = Arc::new(tool.register("t").unwrap());
+        shared.change(|registry| registry.tools.insert("t".to_owned(), tool));
+        let (mut client, here) = trunkline_transport::memory();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = tokio::spawn(run(shared, here, async move {
+            let _ = stopped.await;
+        }));
+        let filter = json!({ "notifications": { "toolsListChanged": true } });
+        client.send(request(1, "subscriptions/listen", filter));
+        client.send(request(2, "tools/call", json!({ "name": "t" })));
+        poll_fn(|cx| client.poll_flush(cx)).await.unwrap();
+        assert!(receive(&mut client).await.unwrap()["method"].is_string());
+        has_begun.notified().await;
+        stop.send(()).unwrap();
+        assert!(
+            receive(&mut client).await.unwrap()["result"].is_object(),
+            "the stream's end"
+        );
+        client.send(request(3, "tools/list", json!({})));
+        poll_fn(|cx| client.poll_flush(cx)).await.unwrap();
+        released.notify_one();
+        let mut answered = Vec::new();
+        while let Some(message) = receive(&mut client).await {
+            answered.extend(message["id"].as_u64());
+        }
+        assert_eq!(answered, [2], "what runs is finished, nothing new is taken");
+        serving.await.unwrap().unwrap();
+    }
 }

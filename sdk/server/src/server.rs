@@ -10,11 +10,13 @@ use tower_service::Service;
 use trunkline_proto::Sealer;
 use trunkline_proto::server::{Change, Config, Limits};
 use trunkline_transport::{InMemory, Memory, Transport};
-use trunkline_types::{ErrorObject, Extra, Implementation, ListCapability, Resource, ResourceTemplate, Revision};
+use trunkline_types::{
+    ErrorObject, Extra, Implementation, ListCapability, Resource, ResourceTemplate, ResourcesCapability, Revision,
+};
 
 use crate::completion::CompletionEntry;
 use crate::prompt::PromptEntry;
-use crate::registry::Shared;
+use crate::registry::{Registry, Shared};
 use crate::resource::{Readable, Template};
 use crate::serve;
 use crate::{
@@ -140,11 +142,43 @@ impl Server {
 
     /// Declares tools though there are none yet: they come by [`add_tool`](Self::add_tool).
     pub fn tools_come_later(self) -> Self {
-        let list = ListCapability {
-            list_changed: Some(true),
-            ..ListCapability::default()
-        };
-        self.configure(|config| config.capabilities.tools = Some(list))
+        self.configure(|config| config.capabilities.tools = Some(changing_list()))
+    }
+
+    /// Declares prompts though there are none yet: they come by [`add_prompt`](Self::add_prompt).
+    ///
+    /// ```
+    /// use trunkline_server::{NoArguments, Server};
+    ///
+    /// let server = Server::new("notes", "1.0.0").prompts_come_later();
+    /// server.add_prompt("sum_up", |_: NoArguments| async { "Sum up my notes.".to_owned() })?;
+    /// assert!(server.remove_prompt("sum_up"));
+    /// # Ok::<(), trunkline_server::DefinitionError>(())
+    /// ```
+    pub fn prompts_come_later(self) -> Self {
+        self.configure(|config| config.capabilities.prompts = Some(changing_list()))
+    }
+
+    /// Declares resources though there are none yet: they come by [`add_resource`](Self::add_resource) and
+    /// [`add_template`](Self::add_template).
+    ///
+    /// ```
+    /// use trunkline_server::{Server, UriVariables};
+    /// use trunkline_types::Resource;
+    ///
+    /// let server = Server::new("notes", "1.0.0").resources_come_later();
+    /// server.add_resource(Resource::new("notes://today", "today"), |_: UriVariables| async { "buy milk" });
+    /// assert!(server.remove_resource("notes://today"));
+    /// assert!(!server.remove_resource("notes://today"));
+    /// ```
+    pub fn resources_come_later(self) -> Self {
+        self.configure(|config| {
+            config.capabilities.resources = Some(ResourcesCapability {
+                subscribe: Some(true),
+                list_changed: Some(true),
+                ..ResourcesCapability::default()
+            });
+        })
     }
 
     /// Adds a tool while serving, and announces that the list changed.
@@ -197,6 +231,15 @@ impl Server {
         self.shared.announce(&Change::Resources);
     }
 
+    /// Takes a resource away while serving, and announces that the list changed. Whether it was there.
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        let removed = self.shared.change(|registry| registry.resources.remove(uri)).is_some();
+        if removed {
+            self.shared.announce(&Change::Resources);
+        }
+        removed
+    }
+
     /// Announces that what a resource holds changed.
     pub fn resource_changed(&self, uri: impl Into<String>) {
         self.shared.announce(&Change::Resource(uri.into()));
@@ -209,50 +252,140 @@ impl Server {
         H: Handler<UriVariables, Marker>,
         H::Output: IntoContents + 'static,
     {
-        let name = template.uri_template.clone();
-        let parsed = UriTemplate::parse(&name);
-        self.shared.change(|registry| match parsed {
-            Err(error) => {
-                registry.note(DefinitionError::Unusable {
-                    kind: "template",
-                    name,
-                    why: error.to_string(),
-                });
-            }
-            Ok(parsed) => {
-                let entry = Arc::new(Readable::template(
-                    Template {
-                        shown: template,
-                        parsed,
-                    },
-                    handler,
-                ));
-                if registry.templates.insert(name.clone(), entry).is_some() {
-                    registry.note(DefinitionError::Duplicate { kind: "template", name });
-                }
-            }
-        });
+        if let Err(fault) = self.insert_template(template, handler) {
+            self.shared.change(|registry| registry.note(fault));
+        }
         self
     }
 
+    fn insert_template<H, Marker>(&self, template: ResourceTemplate, handler: H) -> Result<(), DefinitionError>
+    where
+        H: Handler<UriVariables, Marker>,
+        H::Output: IntoContents + 'static,
+    {
+        let name = template.uri_template.clone();
+        let parsed = UriTemplate::parse(&name).map_err(|error| DefinitionError::Unusable {
+            kind: "template",
+            name: name.clone(),
+            why: error.to_string(),
+        })?;
+        let template = Template {
+            shown: template,
+            parsed,
+        };
+        let entry = Arc::new(Readable::template(template, handler));
+        self.shared.change(|registry| {
+            if registry.templates.contains_key(&name) {
+                return Err(DefinitionError::Duplicate { kind: "template", name });
+            }
+            registry.templates.insert(name, entry);
+            Ok(())
+        })
+    }
+
+    /// Adds a template while serving, and announces that the list of resources changed.
+    ///
+    /// ```
+    /// use trunkline_server::{Server, UriVariables};
+    /// use trunkline_types::ResourceTemplate;
+    ///
+    /// let server = Server::new("notes", "1.0.0").resources_come_later();
+    /// let template = ResourceTemplate {
+    ///     uri_template: "notes://note/{name}".into(),
+    ///     name: "note".into(),
+    ///     ..Default::default()
+    /// };
+    /// server.add_template(template, |note: UriVariables| async move { note.text("name").unwrap_or_default().to_owned() })?;
+    /// assert!(server.remove_template("notes://note/{name}"));
+    /// # Ok::<(), trunkline_server::DefinitionError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it is no template, or is registered already.
+    pub fn add_template<H, Marker>(&self, template: ResourceTemplate, handler: H) -> Result<(), DefinitionError>
+    where
+        H: Handler<UriVariables, Marker>,
+        H::Output: IntoContents + 'static,
+    {
+        self.insert_template(template, handler)?;
+        self.shared.announce(&Change::Resources);
+        Ok(())
+    }
+
+    /// Takes a template away while serving, with its completions, and announces that the list of resources
+    /// changed. Whether it was there.
+    pub fn remove_template(&self, uri_template: &str) -> bool {
+        let removed = self.shared.change(|registry| {
+            let removed = registry.templates.remove(uri_template).is_some();
+            drop_completions(registry, uri_template);
+            removed
+        });
+        if removed {
+            self.shared.announce(&Change::Resources);
+        }
+        removed
+    }
+
     /// Registers a prompt. Its arguments are the members of the input type, its description the doc
-    /// comment of that type.
+    /// comment of that type. The members must be what a text can say: text, a number, a boolean or a choice.
     pub fn prompt<H, Input, Marker>(self, name: &str, handler: H) -> Self
     where
         H: Handler<Input, Marker>,
         Input: DeserializeOwned + JsonSchema + Send + 'static,
         H::Output: IntoPrompt + 'static,
     {
-        let entry = Arc::new(PromptEntry::new(name, handler));
+        if let Err(fault) = self.insert_prompt(name, handler) {
+            self.shared.change(|registry| registry.note(fault));
+        }
+        self
+    }
+
+    fn insert_prompt<H, Input, Marker>(&self, name: &str, handler: H) -> Result<(), DefinitionError>
+    where
+        H: Handler<Input, Marker>,
+        Input: DeserializeOwned + JsonSchema + Send + 'static,
+        H::Output: IntoPrompt + 'static,
+    {
+        let entry = Arc::new(PromptEntry::new(name, handler)?);
         self.shared.change(|registry| {
-            if registry.prompts.insert(name.to_owned(), entry).is_some() {
-                registry.note(DefinitionError::Duplicate {
+            if registry.prompts.contains_key(name) {
+                return Err(DefinitionError::Duplicate {
                     kind: "prompt",
                     name: name.to_owned(),
                 });
             }
+            registry.prompts.insert(name.to_owned(), entry);
+            Ok(())
+        })
+    }
+
+    /// Adds a prompt while serving, and announces that the list changed.
+    ///
+    /// # Errors
+    /// If it cannot be served, or the name is taken.
+    pub fn add_prompt<H, Input, Marker>(&self, name: &str, handler: H) -> Result<(), DefinitionError>
+    where
+        H: Handler<Input, Marker>,
+        Input: DeserializeOwned + JsonSchema + Send + 'static,
+        H::Output: IntoPrompt + 'static,
+    {
+        self.insert_prompt(name, handler)?;
+        self.shared.announce(&Change::Prompts);
+        Ok(())
+    }
+
+    /// Takes a prompt away while serving, with its completions, and announces that the list changed. Whether
+    /// it was there.
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        let removed = self.shared.change(|registry| {
+            let removed = registry.prompts.remove(name).is_some();
+            drop_completions(registry, name);
+            removed
         });
-        self
+        if removed {
+            self.shared.announce(&Change::Prompts);
+        }
+        removed
     }
 
     /// Says more about a prompt that is registered: title, icons, descriptions of its arguments.
@@ -312,8 +445,21 @@ impl Server {
     /// # Errors
     /// If something that was registered cannot be served, or the transport fails.
     pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
+        self.serve_until(transport, std::future::pending()).await
+    }
+
+    /// Serves one connection until its client is gone, or until `stop` is ready: then nothing more is read,
+    /// streams of notices end in good order, and work that was accepted has five seconds to finish.
+    ///
+    /// # Errors
+    /// As [`serve`](Self::serve).
+    pub async fn serve_until(
+        &self,
+        transport: impl Transport,
+        stop: impl Future<Output = ()> + Send,
+    ) -> Result<(), ServeError> {
         self.check()?;
-        serve::run(Arc::clone(&self.shared), transport).await
+        serve::run(Arc::clone(&self.shared), transport, stop).await
     }
 
     /// Serves stdin and stdout until stdin ends. Nothing else may be written to stdout.
@@ -323,6 +469,20 @@ impl Server {
     pub async fn serve_stdio(&self) -> Result<(), ServeError> {
         self.check()?;
         self.serve(trunkline_transport::stdio()?).await
+    }
+}
+
+fn changing_list() -> ListCapability {
+    ListCapability {
+        list_changed: Some(true),
+        ..ListCapability::default()
+    }
+}
+
+/// Completions of what is gone would be a mistake in the definition of the server.
+fn drop_completions(registry: &mut Registry, of: &str) {
+    if !registry.prompts.contains_key(of) && !registry.templates.contains_key(of) {
+        registry.completions.retain(|(owner, _), _| owner != of);
     }
 }
 

@@ -9,7 +9,8 @@ use serde_json::value::RawValue;
 use tower_service::Service;
 use trunkline_types::{ErrorObject, Method};
 
-use crate::dispatch::{self, Origin};
+use crate::context::Origin;
+use crate::dispatch;
 use crate::{BoxFuture, Context};
 
 /// A request on its way to its handler.
@@ -23,9 +24,10 @@ pub struct ServerRequest {
 }
 
 impl ServerRequest {
-    /// What is known of the request: client, revision, metadata.
+    /// What is known of the request: client, revision, metadata. This context may not ask the client
+    /// anything: only the handlers of tools, prompts and resources may.
     pub fn context(&self) -> Context {
-        Context::new(Arc::clone(&self.origin), serde_json::Map::new())
+        Context::silent(Arc::clone(&self.origin))
     }
 }
 

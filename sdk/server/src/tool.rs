@@ -12,6 +12,7 @@ use trunkline_schema::Schema;
 use trunkline_types::{CallToolResult, Icon, Meta, ToolAnnotations};
 
 use crate::limit::RateLimit;
+use crate::reply::complete_text;
 use crate::schemas::input_schema;
 use crate::{BoxFuture, Context, DefinitionError, Handler, IntoToolResult, ToolError};
 
@@ -24,6 +25,9 @@ pub(crate) type ToolFn = Arc<dyn Fn(Value, &Context) -> BoxFuture<Result<CallToo
 /// use std::time::Duration;
 /// use trunkline_server::{NoArguments, Server, Tool};
 ///
+/// /// Who this server was started for.
+/// struct Role(&'static str);
+///
 /// async fn reset(_: NoArguments) -> &'static str {
 ///     "reset"
 /// }
@@ -32,8 +36,11 @@ pub(crate) type ToolFn = Arc<dyn Fn(Value, &Context) -> BoxFuture<Result<CallToo
 ///     .title("Reset the counter")
 ///     .destructive()
 ///     .rate_limit(5, Duration::from_secs(60))
-///     .access(|context| if context.principal() == "ann" { Ok(()) } else { Err("only Ann may reset".into()) });
-/// let server = Server::new("counter", "1.0.0").tool("reset", tool);
+///     .access(|context| match context.state::<Role>() {
+///         Some(role) if role.0 == "operator" => Ok(()),
+///         _ => Err("only operators may reset".into()),
+///     });
+/// let server = Server::new("counter", "1.0.0").state(Role("operator")).tool("reset", tool);
 /// ```
 pub struct Tool {
     definition: trunkline_types::Tool,
@@ -63,8 +70,9 @@ impl Tool {
         let description = input_schema
             .as_object_mut()
             .and_then(|schema| schema.shift_remove("description"));
+        let description = description.as_ref().and_then(Value::as_str);
         let definition = trunkline_types::Tool {
-            description: description.and_then(|text| text.as_str().map(str::to_owned)),
+            description: description.filter(|text| !text.is_empty()).map(str::to_owned),
             input_schema,
             output_schema: H::Output::output_schema(),
             ..trunkline_types::Tool::default()
@@ -182,6 +190,9 @@ impl Tool {
     }
 
     /// Who may call it: the check sees each call's context and refuses with a reason.
+    ///
+    /// Let it look at a state that says in what role the server was started. Over stdio nobody is
+    /// authenticated, so the context has no principal to ask for.
     pub fn access(mut self, check: impl Fn(&Context) -> Result<(), String> + Send + Sync + 'static) -> Self {
         self.access = Some(Arc::new(check));
         self
@@ -245,8 +256,8 @@ impl Registered {
         &self.tool.required
     }
 
-    /// Checks access, at every round of a call, and the rate, at the first one. Who may not call must not
-    /// use up the rate.
+    /// Checks access, at every round of a call, and the rate, at the first one: the client's answers to the
+    /// tool's own questions are no further calls. Who may not call must not use up the rate.
     pub(crate) fn admit(&self, context: &Context, first: bool) -> Result<(), ToolError> {
         let name = &self.tool.definition.name;
         if let Some(access) = &self.tool.access {
@@ -280,7 +291,12 @@ impl Registered {
     }
 
     pub(crate) fn start(&self, arguments: Value, context: &Context) -> BoxFuture<Result<CallToolResult, ToolError>> {
-        (self.tool.run)(arguments, context)
+        let running = (self.tool.run)(arguments, context);
+        Box::pin(async move {
+            let mut result = running.await?;
+            complete_text(&mut result);
+            Ok(result)
+        })
     }
 
     /// Checks a result that is no error against the output schema. Only the structured part counts

@@ -15,6 +15,17 @@ const MAX_STEPS: u32 = 20_000;
 
 /// A parsed template.
 ///
+/// Values are percent-decoded after matching, so what an address hides in escapes is looked at once more:
+///
+/// | expression | an address is refused whose value |
+/// | --- | --- |
+/// | `{name}`, `{.name}`, `{/name}` | has `/`, `\` or NUL in one of its segments, or has the segment `.` or `..` |
+/// | `{+name}`, `{#name}` | has NUL, or the segment `..` between slashes of either kind |
+/// | `{;name}`, `{?name}`, `{&name}` | has NUL |
+///
+/// So `{name}` is safe to use as the name of one file, and `{+name}` never climbs. But `{+name}` may begin
+/// with a slash, which [`Path::join`](std::path::Path::join) takes for a path of its own.
+///
 /// ```
 /// use trunkline_server::UriTemplate;
 /// let template = UriTemplate::parse("file:///{+path}{?line,column}").unwrap();
@@ -132,6 +143,21 @@ impl Operator {
     fn is_named(self) -> bool {
         matches!(self, Self::Parameters | Self::Query | Self::Continuation)
     }
+
+    /// The value that a text stands for, unless decoding it reveals what could lead a handler astray.
+    fn value(self, text: &str) -> Option<String> {
+        let value = decode(text);
+        let climbs = |path: &str| path.split(['/', '\\']).any(|segment| segment == "..");
+        let one_segment = |segment: &str| !segment.contains(['/', '\\']) && segment != "." && segment != "..";
+        let safe = match self {
+            Self::Simple | Self::Label => one_segment(&value),
+            // Slashes that the address shows are the template's; those that it hides are not.
+            Self::Path => text.split('/').all(|segment| one_segment(&decode(segment))),
+            Self::Reserved | Self::Fragment => !climbs(&value),
+            Self::Parameters | Self::Query | Self::Continuation => true,
+        };
+        (safe && !value.contains('\0')).then_some(value)
+    }
 }
 
 impl Part {
@@ -183,7 +209,8 @@ impl UriTemplate {
         self.parts.iter().any(names)
     }
 
-    /// The values of the variables in an address, or `None` if it does not follow the template.
+    /// The values of the variables in an address, or `None` if it does not follow the template or a value
+    /// is refused.
     pub fn matches(&self, uri: &str) -> Option<UriVariables> {
         if uri.len() > MAX_URI {
             return None;
@@ -196,7 +223,7 @@ impl UriTemplate {
         let mut found = BTreeMap::new();
         for (part, (start, end)) in self.parts.iter().zip(spans) {
             if let Part::Expression { operator, variables } = part {
-                assign(*operator, variables, &uri[start..end], &mut found);
+                assign(*operator, variables, &uri[start..end], &mut found)?;
             }
         }
         Some(UriVariables(found))
@@ -272,10 +299,10 @@ fn match_parts(parts: &[Part], uri: &str, at: usize, spans: &mut [(usize, usize)
     }
 }
 
-/// Gives the text of an expression to its variables.
-fn assign(operator: Operator, variables: &[Variable], text: &str, found: &mut BTreeMap<String, String>) {
+/// Gives the text of an expression to its variables. `None` if a value is refused.
+fn assign(operator: Operator, variables: &[Variable], text: &str, found: &mut BTreeMap<String, String>) -> Option<()> {
     if text.is_empty() {
-        return;
+        return Some(());
     }
     if operator.is_named() {
         for pair in text.split(operator.separator()) {
@@ -285,24 +312,26 @@ fn assign(operator: Operator, variables: &[Variable], text: &str, found: &mut BT
                 .iter()
                 .any(|variable| variable.name == name || variable.explode)
             {
-                found.insert(name, decode(value));
+                found.insert(name, operator.value(value)?);
             }
         }
-        return;
+        return Some(());
     }
     if let [only] = variables {
-        let values: Vec<String> = match (only.explode, operator) {
-            (true, _) | (false, Operator::Label) => text.split(operator.separator()).map(decode).collect(),
-            (false, _) => vec![decode(text)],
+        let value = if only.explode {
+            let values = text.split(operator.separator()).map(|value| operator.value(value));
+            values.collect::<Option<Vec<String>>>()?.join(",")
+        } else {
+            operator.value(text)?
         };
-        let joint = if only.explode { "," } else { "." };
-        found.insert(only.name.clone(), values.join(joint));
-        return;
+        found.insert(only.name.clone(), value);
+        return Some(());
     }
     // With several variables, the last one takes what is left.
     for (variable, value) in variables.iter().zip(text.splitn(variables.len(), operator.separator())) {
-        found.insert(variable.name.clone(), decode(value));
+        found.insert(variable.name.clone(), operator.value(value)?);
     }
+    Some(())
 }
 
 /// Percent-decodes; what is not a valid escape or not UTF-8 stays as it is.
@@ -391,6 +420,45 @@ mod tests {
             UriTemplate::parse("{a}").unwrap().matches(&"x".repeat(MAX_URI + 1)),
             None
         );
+    }
+
+    #[test]
+    fn no_value_leaves_its_segment() {
+        for hidden in [
+            "..%2F..%2Fetc%2Fpasswd",
+            "..%5c..%5cboot",
+            "a%2fb",
+            "a%00b",
+            "%2e%2E",
+            ".",
+            "..",
+        ] {
+            check("notes://{name}", &format!("notes://{hidden}"), None);
+            check("notes://{name}/text", &format!("notes://{hidden}/text"), None);
+            check("notes://{a,b}", &format!("notes://x,{hidden}"), None);
+            check("notes:/{/name*}", &format!("notes://x/{hidden}"), None);
+            check("notes:/{/name}", &format!("notes://x/{hidden}"), None);
+        }
+        check("notes{.name}", "notes.%2e%2e%2fetc", None);
+        check("notes{.name}", "notes...", None);
+        check("notes://{name}", "notes://..a.", Some(&[("name", "..a.")]));
+        check("notes://{name}", "notes://%252e%252e", Some(&[("name", "%2e%2e")]));
+    }
+
+    #[test]
+    fn paths_do_not_climb() {
+        for hidden in ["..", "a/../b", "a/%2e%2e", "a%2F..%2Fb", "..%5Ca", "a%00"] {
+            check("file:///{+path}", &format!("file:///{hidden}"), None);
+            check("file:///x{#path}", &format!("file:///x#{hidden}"), None);
+        }
+        check("file:///{+path}", "file:///a/..b/./c", Some(&[("path", "a/..b/./c")]));
+    }
+
+    #[test]
+    fn queries_say_anything_but_nul() {
+        check("x{?q}", "x?q=../%2e%2e%2fa", Some(&[("q", "../../a")]));
+        check("x{?q}", "x?q=%00", None);
+        check("x{;q}", "x;q=%00", None);
     }
 
     #[test]

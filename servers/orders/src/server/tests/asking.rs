@@ -207,8 +207,8 @@ async fn a_state_that_was_tampered_with_or_belongs_elsewhere_is_refused() {
     let (server, orders) = sample(Role::Clerk);
     let mut client = connect(&server, "2026-07-28").await;
     let call = cancel(&mut client, json!({ "id": 2 })).await;
-    let good = call.retry(&yes());
-    let state = good["requestState"].as_str().unwrap();
+    let mut good = call.retry(&yes());
+    let state = good["requestState"].as_str().unwrap().to_owned();
 
     let flipped = |at: usize| {
         let mut bytes = state.as_bytes().to_vec();
@@ -249,7 +249,10 @@ async fn a_state_that_was_tampered_with_or_belongs_elsewhere_is_refused() {
 
     let reply = client.request("tools/call", good.clone()).await;
     assert_eq!(reply["result"]["structuredContent"]["cancelled"], true, "{reply}");
-    // The same answer again finds nothing left to do.
+    // A yes serves once, and asking anew finds nothing left to do.
+    let reply = client.request("tools/call", good.clone()).await;
+    assert_eq!(reply["error"]["code"], -32602, "{reply}");
+    good.as_object_mut().unwrap().remove("requestState");
     let reply = client.request("tools/call", good).await;
     assert!(failure(&reply["result"]).contains("already cancelled"), "{reply}");
 }
