@@ -4,8 +4,10 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on says so by a panic")]
 
+mod line_client;
 mod pair;
 mod raw;
 
+pub use line_client::{BOTH, LineClient, MODERN, assert_plain};
 pub use pair::{Direction, Fault, Pair};
 pub use raw::RawPeer;

@@ -1,12 +1,11 @@
 //! The server, driven line by line in both eras.
 
 mod asking;
-mod line_client;
 mod reading;
 
-use line_client::LineClient;
 use serde_json::{Value, json};
 use trunkline::Server;
+use trunkline_testkit::LineClient;
 
 use super::{server, tools};
 use crate::{Orders, OrdersError, Role};

@@ -1,9 +1,7 @@
 //! The server, driven line by line in both eras.
 
-mod line_client;
-
-use line_client::{BOTH, LineClient, assert_plain};
 use serde_json::{Value, json};
+use trunkline_testkit::{BOTH, LineClient, assert_plain};
 
 use super::*;
 use crate::LiveSettings;

@@ -1,9 +1,9 @@
 //! The tools that ask a person first, in both eras: what is asked, and what each answer does.
 
-use super::line_client::BOTH;
 use super::*;
 use crate::Status;
 use crate::answers::Order;
+use trunkline_testkit::BOTH;
 
 /// A tool call that may ask: a request of the server's (legacy), or a result that asks (modern).
 struct Call {

@@ -1,10 +1,10 @@
 //! What a role is offered, and everything that changes nothing.
 
-use super::line_client::{BOTH, assert_plain};
 use super::*;
 use crate::SCHEMA;
 use crate::server::prompts::DAILY_REPORT;
 use crate::server::resources::{ORDER_TEMPLATE, SCHEMA_URI};
+use trunkline_testkit::{BOTH, assert_plain};
 
 #[tokio::test]
 async fn each_role_is_offered_what_it_may_use() {

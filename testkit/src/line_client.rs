@@ -1,20 +1,19 @@
 //! A client of a few lines: it sends JSON as it is written in a test and returns JSON as it came.
 
-use std::future::poll_fn;
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use trunkline::Server;
-use trunkline::transport::{InMemory, Memory, Received, Transport};
+use trunkline::transport::InMemory;
 
-pub(super) const MODERN: &str = "2026-07-28";
+use crate::RawPeer;
+
+/// The modern revision.
+pub const MODERN: &str = "2026-07-28";
 /// The revisions of a test that holds in both eras.
-pub(super) const BOTH: [&str; 2] = ["2025-11-25", MODERN];
-/// No answer comes later than this, whatever else the machine does.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub const BOTH: [&str; 2] = ["2025-11-25", MODERN];
 
-pub(super) struct LineClient {
-    transport: Memory,
+/// A client of a server in the same process, in either era.
+#[derive(Debug)]
+pub struct LineClient {
+    peer: RawPeer,
     revision: &'static str,
     capabilities: Value,
     last_id: u64,
@@ -22,9 +21,9 @@ pub(super) struct LineClient {
 
 impl LineClient {
     /// Connects as the revision asks: by a handshake, or by nothing at all.
-    pub(super) async fn connect(server: &Server, revision: &'static str, capabilities: Value) -> Self {
+    pub async fn connect(server: &impl InMemory, revision: &'static str, capabilities: Value) -> Self {
         let mut client = Self {
-            transport: server.open(),
+            peer: RawPeer::of(server),
             revision,
             capabilities,
             last_id: 0,
@@ -44,26 +43,23 @@ impl LineClient {
         client
     }
 
-    pub(super) fn is_modern(&self) -> bool {
+    /// Whether it speaks the modern revision.
+    pub fn is_modern(&self) -> bool {
         self.revision == MODERN
     }
 
-    pub(super) async fn send(&mut self, message: Value) {
-        self.transport.send(message.to_string().into_bytes());
-        let flushed = tokio::time::timeout(PATIENCE, poll_fn(|cx| self.transport.poll_flush(cx)));
-        flushed.await.expect("the server does not read").unwrap();
+    /// Sends one message.
+    pub async fn send(&mut self, message: Value) {
+        self.peer.send(message).await;
     }
 
-    pub(super) async fn receive(&mut self) -> Value {
-        let received = tokio::time::timeout(PATIENCE, poll_fn(|cx| self.transport.poll_receive(cx)));
-        match received.await.expect("the server says nothing").unwrap() {
-            Received::Message(line) => serde_json::from_slice(&line).unwrap(),
-            other => panic!("not a message: {other:?}"),
-        }
+    /// The next message.
+    pub async fn receive(&mut self) -> Value {
+        self.peer.receive().await
     }
 
     /// Sends a request with what its revision wants beside the params. Returns its id.
-    pub(super) async fn start(&mut self, method: &str, mut params: Value) -> u64 {
+    pub async fn start(&mut self, method: &str, mut params: Value) -> u64 {
         if self.is_modern() {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": self.revision,
@@ -79,7 +75,7 @@ impl LineClient {
     }
 
     /// Sends a request and returns the whole reply, which must be the next message.
-    pub(super) async fn request(&mut self, method: &str, params: Value) -> Value {
+    pub async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.start(method, params).await;
         let reply = self.receive().await;
         assert_eq!(reply["id"], id, "{reply}");
@@ -87,7 +83,7 @@ impl LineClient {
     }
 
     /// Calls a tool and returns its result.
-    pub(super) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let reply = self
             .request("tools/call", json!({ "name": tool, "arguments": arguments }))
             .await;
@@ -96,32 +92,32 @@ impl LineClient {
     }
 
     /// Lists everything of one kind, which fits on one page.
-    pub(super) async fn list(&mut self, method: &str, field: &str) -> Vec<Value> {
+    pub async fn list(&mut self, method: &str, field: &str) -> Vec<Value> {
         let reply = self.request(method, json!({})).await;
         assert!(reply["result"].get("nextCursor").is_none(), "{reply}");
-        reply["result"][field].as_array().unwrap().clone()
+        reply["result"][field].as_array().expect("a list").clone()
     }
 
     /// Reads a resource that has one text, which is JSON.
-    pub(super) async fn read_json(&mut self, uri: &str) -> Value {
+    pub async fn read_json(&mut self, uri: &str) -> Value {
         let reply = self.request("resources/read", json!({ "uri": uri })).await;
         let contents = &reply["result"]["contents"];
         assert_eq!(contents.as_array().map(Vec::len), Some(1), "{reply}");
         assert_eq!(contents[0]["uri"], uri);
         assert_eq!(contents[0]["mimeType"], "application/json");
-        serde_json::from_str(contents[0]["text"].as_str().unwrap()).unwrap()
+        serde_json::from_str(contents[0]["text"].as_str().expect("a text")).expect("JSON")
     }
 
     /// The values suggested for an argument.
-    pub(super) async fn complete(&mut self, reference: Value, argument: &str, typed: &str) -> Vec<String> {
+    pub async fn complete(&mut self, reference: Value, argument: &str, typed: &str) -> Vec<String> {
         let params = json!({ "ref": reference, "argument": { "name": argument, "value": typed } });
         let reply = self.request("completion/complete", params).await;
-        serde_json::from_value(reply["result"]["completion"]["values"].clone()).unwrap()
+        serde_json::from_value(reply["result"]["completion"]["values"].clone()).expect("texts")
     }
 }
 
 /// Checks that a schema stays within what the strictest model providers take, and that everything is described.
-pub(super) fn assert_plain(schema: &Value, path: &str) {
+pub fn assert_plain(schema: &Value, path: &str) {
     let Some(object) = schema.as_object() else { return };
     assert!(object.get("type").is_none_or(Value::is_string), "{path}: {schema}");
     for keyword in ["$ref", "$defs", "$schema", "format", "oneOf", "anyOf", "allOf", "const"] {
