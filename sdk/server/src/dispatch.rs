@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use trunkline_proto::Shape;
 use trunkline_proto::server::decode;
+use trunkline_types::clip;
 use trunkline_types::{
     BadArguments, CacheScope, CallToolResult, CompleteParams, ErrorObject, GetPromptParams, GetPromptResult,
     ListParams, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Method,
@@ -20,7 +21,6 @@ use crate::error::Kind;
 use crate::page::page;
 use crate::registry::Registry;
 use crate::resource::not_found;
-use crate::text::clip;
 use crate::{Reply, ServerRequest, ToolError};
 
 /// The params of the three methods that may ask for input, borrowed from the request.

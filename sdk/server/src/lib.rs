@@ -57,7 +57,6 @@ mod serve;
 mod server;
 mod service;
 mod spent;
-mod text;
 mod tool;
 mod uri_template;
 

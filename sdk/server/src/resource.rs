@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use trunkline_types::clip;
 use trunkline_types::{ErrorObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, code};
 
-use crate::text::clip;
 use crate::{BoxFuture, Context, Handler, Json, UriTemplate};
 
 /// The values that an address has for the variables of its template.

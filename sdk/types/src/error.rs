@@ -124,8 +124,13 @@ impl ErrorObject {
     }
 }
 
-/// Peer-supplied text in a message of ours is cut to a length that stays readable.
-fn clip(text: &str) -> String {
+/// Text of a peer's inside of a message of ours, cut to a length that stays readable.
+///
+/// ```
+/// assert_eq!(trunkline_types::clip("short"), "short");
+/// assert_eq!(trunkline_types::clip(&"x".repeat(1000)).chars().count(), 121);
+/// ```
+pub fn clip(text: &str) -> String {
     const MOST: usize = 120;
     if text.chars().count() <= MOST {
         text.to_owned()
