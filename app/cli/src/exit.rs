@@ -35,6 +35,19 @@ Exit status:
   130  ended by a signal";
 
 impl Exit {
+    /// The word for it in JSON.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Usage => "usage",
+            Self::Refused => "refused",
+            Self::ServerFailed => "server_failed",
+            Self::Unknown => "unknown",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
     fn number(self) -> u8 {
         match self {
             Self::Done => 0,

@@ -6,11 +6,16 @@ use serde_json::{Map, Number, Value};
 use trunkline_gate::schema::Schema;
 use trunkline_gate::text::one_line;
 
+use crate::quote::quoted;
+
 /// Most fields of one form.
 pub(crate) const MAX_FIELDS: usize = 50;
 
 /// Most choices that are shown of one field.
 const MAX_CHOICES: usize = 100;
+
+/// How far the further lines of a choice stand in, so that none looks like a choice of its own.
+const HANG: usize = 5;
 
 /// One field.
 #[derive(Debug)]
@@ -88,14 +93,22 @@ impl Field {
         })
     }
 
-    /// What is shown before a line is typed.
-    pub(crate) fn prompt(&self) -> String {
-        let mut prompt = format!("  {}", self.title);
+    /// What is shown before a line is typed, on a terminal of so many columns. All that the server wrote stands behind
+    /// the mark; the last line is ours alone.
+    pub(crate) fn prompt(&self, columns: usize) -> String {
+        let mut prompt = quoted(&self.title, columns, 0);
         if let Kind::One(choices) | Kind::Many(choices) = &self.kind {
+            prompt.push_str("  choices:\n");
             for (number, (_, words)) in choices.iter().enumerate().take(MAX_CHOICES) {
-                let _ = write!(prompt, "\n    {}) {words}", number + 1);
+                prompt.push_str(&quoted(&format!("{}) {words}", number + 1), columns, HANG));
             }
-            prompt.push_str("\n  ");
+            if choices.len() > MAX_CHOICES {
+                let _ = writeln!(prompt, "  and {} more, by number", choices.len() - MAX_CHOICES);
+            }
+        }
+        if let Some(default) = &self.default {
+            prompt.push_str("  the server proposes:\n");
+            prompt.push_str(&quoted(&one_line(&default.to_string(), 60), columns, 0));
         }
         let form = match &self.kind {
             Kind::Text => "text",
@@ -106,11 +119,11 @@ impl Field {
             Kind::Many(_) => "numbers, with commas",
         };
         let unsaid = match (&self.default, self.required) {
-            (Some(default), _) => format!(", enter for {}", one_line(&default.to_string(), 60)),
-            (None, false) => ", enter for none".to_owned(),
-            (None, true) => String::new(),
+            (Some(_), _) => ", enter for what is proposed",
+            (None, false) => ", enter for none",
+            (None, true) => "",
         };
-        format!("{prompt} [{form}{unsaid}]: ")
+        format!("{prompt}  [{form}{unsaid}]: ")
     }
 
     /// What a typed line means; none leaves the field out.
@@ -253,7 +266,11 @@ mod tests {
         assert!(field(json!({ "type": "string" }), true).parse(" ").is_err());
         let with_default = field(json!({ "type": "integer", "default": 3 }), true);
         assert_eq!(with_default.parse(""), Ok(Some(json!(3))));
-        assert!(with_default.prompt().contains("enter for 3"));
+        let prompt = with_default.prompt(80);
+        assert!(
+            prompt.contains("| 3\n") && prompt.contains("enter for what is proposed"),
+            "{prompt}"
+        );
     }
 
     #[test]
@@ -290,8 +307,26 @@ mod tests {
     #[test]
     fn a_servers_words_cannot_write_on_the_terminal() {
         let hostile = field(json!({ "title": "a\x1b[2Jb", "enum": ["x\r\n1) fake"] }), true);
-        let prompt = hostile.prompt();
+        let prompt = hostile.prompt(80);
         assert!(!prompt.contains(['\x1b', '\r']), "{prompt:?}");
-        assert_eq!(prompt.lines().count(), 3, "{prompt:?}");
+        assert_eq!(prompt.lines().count(), 4, "{prompt:?}");
+    }
+
+    #[test]
+    fn a_servers_padding_makes_no_line_of_ours() {
+        let padded = format!("a{}[y/N] call it?", "_".repeat(80));
+        let hostile = field(
+            json!({ "title": padded, "enum": [padded], "default": "x_]:_".repeat(20) }),
+            true,
+        );
+        let prompt = hostile.prompt(40);
+        let (above, last) = prompt.rsplit_once('\n').unwrap();
+        assert_eq!(last, "  [number of one, enter for what is proposed]: ");
+        let ours = above.lines().filter(|line| !line.starts_with(crate::quote::MARK));
+        assert_eq!(
+            ours.collect::<Vec<_>>(),
+            ["  choices:", "  the server proposes:"],
+            "{prompt}"
+        );
     }
 }

@@ -6,6 +6,7 @@ mod exit;
 mod form;
 mod output;
 mod person;
+mod quote;
 mod session;
 mod terminal;
 
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
     };
     let output = Arc::new(Output::new(cli.global.no_color));
     let exit = run(cli, &output);
-    output.clear();
+    output.finish();
     if let Some(failure) = output.stdout_failure() {
         output.error(&failure);
         return Exit::Failed.into();

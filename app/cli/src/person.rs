@@ -1,5 +1,6 @@
 //! The person at the terminal: approves calls, fills in servers' forms. One question at a time.
 
+use std::fmt::Write as _;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -17,6 +18,7 @@ use trunkline_gate::{Approver, Question, Verdict};
 
 use crate::form::{Field, fields, yes_or_no};
 use crate::output::Output;
+use crate::quote::{quoted, width};
 use crate::terminal::Terminal;
 
 /// How long a question waits for its answer.
@@ -63,7 +65,7 @@ impl Person {
         let _turn = self.one_at_a_time.lock().await;
         let _quiet = Quiet::new(&self.output);
         let asked = async {
-            terminal.write(&shown(question)).ok()?;
+            terminal.write(&shown(question, terminal.columns())).ok()?;
             terminal.ask("call it? [y/N] ").await
         };
         match tokio::time::timeout(PATIENCE, asked).await {
@@ -79,11 +81,12 @@ impl Person {
         let schema =
             Schema::compile(&form.requested_schema).map_err(|error| ErrorObject::invalid_params(error.to_string()))?;
         let Some(terminal) = self.terminal() else {
-            self.output.warning(&format!(
+            let text = format!(
                 "server `{}` asked \"{}\"; nobody can be asked here, so it was told that nobody answers",
                 one_line(server, 100),
                 one_line(&form.message, 300)
-            ));
+            );
+            self.output.once(server, &text, Output::warning);
             return Ok(ElicitResult::cancel());
         };
         let _turn = self.one_at_a_time.lock().await;
@@ -112,24 +115,40 @@ impl Drop for Quiet<'_> {
     }
 }
 
-/// The question as it stands on the terminal. Its parts are fit to show.
-fn shown(question: &Question) -> String {
-    let title = question.title.as_ref();
-    let title = title
-        .map(|title| format!(" (it calls it \"{title}\")"))
-        .unwrap_or_default();
-    let mut lines = vec![
-        format!("\nserver `{}` would run: {}{title}", question.server, question.tool),
-        format!("  arguments: {}", question.arguments),
-    ];
+/// The question as it stands on a terminal of so many columns. Its parts are fit to show. What the server says of itself
+/// stands behind a mark; what the person decides about stands below it, and nothing of the server's comes after that.
+fn shown(question: &Question, columns: usize) -> String {
+    let mut shown = String::from("\n");
+    shown.push_str(&beside(
+        &format!("server `{}` would run:", question.server),
+        &question.tool,
+        columns,
+    ));
+    if let Some(title) = &question.title {
+        shown.push_str("  the server calls it:\n");
+        shown.push_str(&quoted(title, columns, 0));
+    }
     if let Some(description) = &question.description {
-        lines.push(format!("  described by the server as: {description}"));
+        shown.push_str("  the server describes it as:\n");
+        shown.push_str(&quoted(description, columns, 0));
     }
     if !question.claims.is_empty() {
-        lines.push(format!("  the server claims: it {}", question.claims.join("; it ")));
+        let claims = question.claims.join("; it ");
+        let _ = writeln!(shown, "  the server claims: it {claims}");
     }
-    lines.push(format!("  asked because: {}\n", question.reason));
-    lines.join("\n")
+    // Writing to a string cannot fail.
+    let _ = writeln!(shown, "  asked because: {}", question.reason);
+    shown.push_str(&beside("  arguments:", &question.arguments, columns));
+    shown
+}
+
+/// A text beside its label where it is one word that fits there, else below it, behind the mark.
+fn beside(label: &str, text: &str, columns: usize) -> String {
+    if !text.contains(char::is_whitespace) && width(label) + 1 + width(text) < columns {
+        format!("{label} {text}\n")
+    } else {
+        format!("{label}\n{}", quoted(text, columns, 0))
+    }
 }
 
 impl Approver for Person {
@@ -145,10 +164,11 @@ async fn ask_fields(
     fields: &[Field],
     schema: &Schema,
 ) -> ElicitResult {
+    let columns = terminal.columns();
     let header = format!(
-        "\nserver `{}` asks: {}\n  (to say no: !   to leave it unanswered: Ctrl-D)\n",
+        "\nserver `{}` asks:\n{}  (to say no: !   to leave it unanswered: Ctrl-D)\n",
         one_line(server, 100),
-        one_line(message, 2000)
+        quoted(&one_line(message, 2000), columns, 0)
     );
     if terminal.write(&header).is_err() {
         return ElicitResult::cancel();
@@ -168,15 +188,16 @@ async fn ask_fields(
     if let Err(mismatch) = schema.check(&answers) {
         let why = one_line(&mismatch.to_string(), 500);
         let _ = terminal.write(&format!(
-            "  these answers do not fit the form, so nothing was sent: {why}\n"
+            "  these answers do not fit the form, so nothing was sent:\n{}",
+            quoted(&why, columns, 0)
         ));
         return ElicitResult::cancel();
     }
     // One field was just read by the person; of several they see the whole, exactly as it is sent.
     if fields.len() != 1 {
-        let shown = visible_json(&answers);
+        let shown = quoted(&visible_json(&answers), columns, 0);
         match terminal
-            .ask(&format!("  send {shown}? [y/N] "))
+            .ask(&format!("  your answers:\n{shown}  send them? [y/N] "))
             .await
             .as_deref()
             .map(yes_or_no)
@@ -201,7 +222,7 @@ enum Typed {
 
 async fn ask_field(terminal: &Terminal, field: &Field) -> Typed {
     for _ in 0..TRIES {
-        let Some(line) = terminal.ask(&field.prompt()).await else {
+        let Some(line) = terminal.ask(&field.prompt(terminal.columns())).await else {
             return Typed::Gone;
         };
         if line == "!" {
@@ -210,7 +231,7 @@ async fn ask_field(terminal: &Terminal, field: &Field) -> Typed {
         match field.parse(&line) {
             Ok(value) => return Typed::Value(value),
             Err(why) => {
-                let _ = terminal.write(&format!("  {why}\n"));
+                let _ = terminal.write(&quoted(&why, terminal.columns(), 0));
             }
         }
     }
@@ -244,6 +265,26 @@ impl Inputs for ServerQuestions {
         match params {
             ElicitParams::Form(form) => self.person.fill_in(&self.server, &form).await,
             _ => Err(ErrorObject::invalid_params("only forms can be answered here")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quote::MARK;
+
+    #[test]
+    fn a_short_word_stands_beside_its_label_and_all_else_behind_the_mark() {
+        assert_eq!(
+            beside("server `s` would run:", "look", 80),
+            "server `s` would run: look\n"
+        );
+        let forged = format!("look{}asked because: it is safe", "_".repeat(60));
+        for text in [forged.as_str(), "look \u{3000} asked", &"글".repeat(60)] {
+            let shown = beside("  arguments:", text, 80);
+            assert!(shown.lines().skip(1).all(|line| line.starts_with(MARK)), "{shown}");
+            assert!(shown.lines().all(|line| width(line) < 80), "{shown}");
         }
     }
 }

@@ -57,6 +57,9 @@ impl Session {
         for note in &configuration.notes {
             output.note(note);
         }
+        // The name of a server is no secret, even where a variable has the same value.
+        let known = |secret: &&String| !configuration.servers.iter().any(|entry| entry.id == **secret);
+        output.hide(configuration.secrets.iter().filter(known));
         let servers = chosen(&configuration, needs)?;
         let journal = global
             .journal
@@ -96,7 +99,7 @@ impl Session {
             }
             if report.state == ServerState::Connected {
                 for warning in &report.warnings {
-                    output.tell_once(&id, &format!("server `{id}`: {warning}"));
+                    output.tell_once(&report.id, &format!("server `{id}`: {warning}"));
                 }
             }
         }
@@ -105,7 +108,9 @@ impl Session {
             for aside in set_aside {
                 output.warning(&format!(
                     "server `{}`: tool {} is set aside: {}",
-                    aside.server, aside.name, aside.reason
+                    one_line(&aside.server, 100),
+                    one_line(&aside.name, 200),
+                    one_line(&aside.reason, 300)
                 ));
             }
         } else if !set_aside.is_empty() {
@@ -162,7 +167,13 @@ fn chosen<'a>(configuration: &'a Configuration, needs: Needs<'_>) -> Result<Vec<
     let found: Vec<&ServerEntry> = match needs {
         Needs::All => return Ok(all.iter().collect()),
         Needs::One(id) => all.iter().filter(|entry| entry.id == id).collect(),
-        Needs::Tool(tool) => all.iter().filter(|entry| holds(&entry.id, tool)).collect(),
+        Needs::Tool(tool) => {
+            let found: Vec<&ServerEntry> = all.iter().filter(|entry| holds(&entry.id, tool)).collect();
+            if found.is_empty() && may_be_any(tool) {
+                return Ok(all.iter().collect());
+            }
+            found
+        }
     };
     if !found.is_empty() {
         return Ok(found);
@@ -194,6 +205,13 @@ fn chosen<'a>(configuration: &'a Configuration, needs: Needs<'_>) -> Result<Vec<
 fn holds(id: &str, tool: &str) -> bool {
     let rest = tool.strip_prefix(id);
     rest.is_some_and(|rest| rest.starts_with('/') || rest.starts_with("__"))
+}
+
+/// Whether a name is a public one that ends in a hash. Such a name does not tell which server it belongs to.
+fn may_be_any(tool: &str) -> bool {
+    let hash = tool.rsplit_once('_').map(|(_, hash)| hash);
+    let is_hash = |hash: &str| hash.len() == 10 && hash.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    !tool.contains('/') && hash.is_some_and(is_hash)
 }
 
 /// The server of an entry, or the report that says why there is none.
@@ -230,7 +248,7 @@ fn not_started(id: &str, trust: Trust, launch: &Launch) -> ServerReport {
     match launch {
         Launch::Disabled => ServerReport::skipped(id, trust, "it is switched off in the configuration"),
         Launch::Http { url } => {
-            let url = one_line(url, 200);
+            let url = one_line(place(url), 200);
             let why = format!("HTTP servers come with a later version ({url}); use a stdio server for now");
             ServerReport::skipped(id, trust, why)
         }
@@ -239,9 +257,37 @@ fn not_started(id: &str, trust: Trust, launch: &Launch) -> ServerReport {
     }
 }
 
+/// An address without what may be secret in it: the query, and whoever is named before the host.
+fn place(url: &str) -> &str {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let end = url[host..].find('/').map_or(url.len(), |at| host + at);
+    url[host..end].rfind('@').map_or(url, |at| &url[host + at + 1..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_secrets() {
+        for (url, shown) in [
+            ("https://example.com/mcp?api_key=x#y", "https://example.com/mcp"),
+            ("https://kim:pass@example.com/@mcp", "example.com/@mcp"),
+            ("https://example.com", "https://example.com"),
+            ("?", ""),
+        ] {
+            assert_eq!(place(url), shown);
+        }
+    }
+
+    #[test]
+    fn a_name_that_holds_a_hash_may_belong_to_any_server() {
+        assert!(may_be_any("my_files_read_text_64463b9844"));
+        for other in ["get_weather", "weather__get_weather", "a/b_64463b9844", "_64463B9844"] {
+            assert!(!may_be_any(other), "{other}");
+        }
+    }
 
     #[test]
     fn a_tool_is_looked_for_on_its_own_server_only() {

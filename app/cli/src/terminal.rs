@@ -9,6 +9,9 @@ use tokio::sync::oneshot;
 /// Longest line that is read, in bytes.
 const MAX_LINE: u64 = 64 << 10;
 
+/// Columns of a terminal that does not say how many it has.
+const USUAL_COLUMNS: usize = 80;
+
 type Reply = oneshot::Sender<Option<String>>;
 
 /// A terminal. Lines are read by a thread of its own, because such a read cannot be given up: it waits there while the
@@ -29,6 +32,11 @@ impl Terminal {
             .spawn(move || read_lines(BufReader::new(input), &wanted))
             .ok()?;
         Some(Self { out, requests })
+    }
+
+    /// How many columns it has now.
+    pub(crate) fn columns(&self) -> usize {
+        columns(&self.out)
     }
 
     /// Writes a text, which must be fit to show.
@@ -81,6 +89,25 @@ fn open() -> Option<(File, File)> {
         return None;
     }
     Some((terminal.try_clone().ok()?, terminal))
+}
+
+/// The columns of a terminal; the usual number where it does not say.
+#[cfg(unix)]
+fn columns(of: impl std::os::fd::AsFd) -> usize {
+    match rustix::termios::tcgetwinsize(of) {
+        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
+        _ => USUAL_COLUMNS,
+    }
+}
+
+#[cfg(not(unix))]
+fn columns<T>(_: T) -> usize {
+    USUAL_COLUMNS
+}
+
+/// The columns of the terminal that standard error is.
+pub(crate) fn columns_of_stderr() -> usize {
+    columns(io::stderr())
 }
 
 #[cfg(unix)]

@@ -21,6 +21,8 @@ pub struct ModelTool {
     pub description: Option<String>,
     /// The JSON Schema of its arguments.
     pub input_schema: Value,
+    /// Whether the gate calls it without asking a person.
+    pub runs_unasked: bool,
 }
 
 /// All tools of a gate, for a model.
@@ -33,6 +35,7 @@ pub fn model_tools(gate: &Gate) -> Vec<ModelTool> {
             title: cleaned(&tool.definition().title),
             description: cleaned(&tool.definition().description),
             input_schema: tool.definition().input_schema.clone(),
+            runs_unasked: tool.runs_unasked(),
         })
         .collect()
 }
@@ -137,6 +140,7 @@ fn pick(question: &str, tools: &[ModelTool]) -> Turn {
             title: tool.title.as_deref(),
             description: tool.description.as_deref(),
             input_schema: &tool.input_schema,
+            runs_unasked: tool.runs_unasked,
         })
         .collect();
     match offline::pick(question, &cards) {

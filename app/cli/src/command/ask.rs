@@ -43,7 +43,7 @@ pub(super) async fn ask(global: &Global, session: &Session, question: &str, outp
         output.note(notice);
     }
     if global.json {
-        let exit = word(exit.or_server_failed(session.any_down()));
+        let exit = exit.or_server_failed(session.any_down()).word();
         output.json(&WithExit { run: &run, exit });
     } else if let Some(answer) = &run.answer {
         output.result(answer);
@@ -68,17 +68,5 @@ fn exit(run: &Run) -> Exit {
         // Without a call, a server that is missing is the likelier reason.
         None if down => Exit::ServerFailed,
         _ => Exit::Failed,
-    }
-}
-
-fn word(exit: Exit) -> &'static str {
-    match exit {
-        Exit::Done => "done",
-        Exit::Failed => "failed",
-        Exit::Usage => "usage",
-        Exit::Refused => "refused",
-        Exit::ServerFailed => "server_failed",
-        Exit::Unknown => "unknown",
-        Exit::Interrupted => "interrupted",
     }
 }

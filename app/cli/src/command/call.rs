@@ -66,13 +66,19 @@ struct Shown<'a> {
 }
 
 pub(super) async fn call(global: &Global, session: &Session, wanted: Wanted, output: &Arc<Output>) -> Exit {
-    let Some(tool) = find(session, &wanted.tool) else {
+    let found = find(session, &wanted.tool);
+    let [tool] = found[..] else {
+        let why = if found.is_empty() {
+            unknown(session, &wanted.tool)
+        } else {
+            ambiguous(&wanted.tool, &found)
+        };
         // A server that is down has said so already.
-        if session.any_down() {
-            return Exit::ServerFailed;
-        }
-        output.error(&unknown(session, &wanted.tool));
-        return Exit::Usage;
+        return if found.is_empty() && session.any_down() {
+            super::no_result(global, output, Some(session), Exit::ServerFailed, &why)
+        } else {
+            super::failed(global, output, Some(session), Exit::Usage, &why)
+        };
     };
     let label = format!(
         "{}/{}",
@@ -134,14 +140,45 @@ fn tell(global: &Global, label: &str, outcome: &Outcome, output: &Output) {
     }
 }
 
-/// The tool by `server/tool`, wherever the slash may stand, or by its public name.
-fn find<'a>(session: &'a Session, wanted: &str) -> Option<&'a OfferedTool> {
+/// The tools that a name may mean: the one with this public name, or each that `server/tool` fits, since ids and names
+/// may hold slashes themselves.
+fn find<'a>(session: &'a Session, wanted: &str) -> Vec<&'a OfferedTool> {
     let catalogue = session.gate.catalogue();
-    let by_parts = || {
-        let mut slashes = wanted.match_indices('/');
-        slashes.find_map(|(at, _)| catalogue.of(&wanted[..at], &wanted[at + 1..]))
+    if let Some(tool) = catalogue.get(wanted) {
+        return vec![tool];
+    }
+    let found: Vec<&OfferedTool> = splits(wanted)
+        .filter_map(|(server, tool)| catalogue.of(server, tool))
+        .map(AsRef::as_ref)
+        .collect();
+    // A server that is down may have been meant.
+    let meant = |report: &ServerReport| {
+        let other = found.iter().all(|tool| tool.server() != report.id);
+        report.is_down() && other && splits(wanted).any(|(server, _)| server == report.id)
     };
-    catalogue.get(wanted).or_else(by_parts).map(AsRef::as_ref)
+    if session.gate.reports().iter().any(meant) {
+        return Vec::new();
+    }
+    found
+}
+
+/// Every way to read a name as server and tool.
+fn splits(wanted: &str) -> impl Iterator<Item = (&str, &str)> {
+    wanted
+        .match_indices('/')
+        .map(|(at, slash)| (&wanted[..at], &wanted[at + slash.len()..]))
+}
+
+fn ambiguous(wanted: &str, found: &[&OfferedTool]) -> String {
+    let names: Vec<String> = found
+        .iter()
+        .map(|tool| format!("{} for server `{}`", tool.name(), one_line(tool.server(), 100)))
+        .collect();
+    format!(
+        "`{}` can mean several tools; write {}",
+        one_line(wanted, 120),
+        names.join(", ")
+    )
 }
 
 fn unknown(session: &Session, wanted: &str) -> String {

@@ -36,20 +36,28 @@ struct ToolList<'a> {
 pub(super) fn tools(global: &Global, session: &Session, output: &Arc<Output>) -> Exit {
     let catalogue = session.gate.catalogue();
     let tools: Vec<&OfferedTool> = catalogue.tools().map(AsRef::as_ref).collect();
+    let unlisted = session.gate.reports().iter().any(is_unlisted);
+    let exit = if unlisted { Exit::ServerFailed } else { Exit::Done };
     if global.json {
         output.json(&ToolList {
             servers: session.gate.reports(),
             tools: tools.iter().map(|tool| shown(tool)).collect(),
             set_aside: catalogue.all_set_aside(),
         });
-        return Exit::Done;
+        return exit;
     }
     if tools.is_empty() {
         output.note("no server offers a tool");
     }
     let blocks: Vec<String> = tools.iter().map(|tool| tool_block(tool)).collect();
     print(output, &blocks);
-    Exit::Done
+    exit
+}
+
+/// Whether a server is connected but did not list its tools: the list that was asked for is not whole.
+fn is_unlisted(report: &ServerReport) -> bool {
+    let cannot = |warning: &String| warning.starts_with("its tools cannot be listed");
+    report.warnings.iter().any(cannot)
 }
 
 fn shown(tool: &OfferedTool) -> ShownTool<'_> {
@@ -212,7 +220,9 @@ fn odd<T>(offers: &Offers<T>, output: &Output) {
     for aside in &offers.set_aside {
         output.warning(&format!(
             "server `{}`: {} is set aside: {}",
-            aside.server, aside.name, aside.reason
+            one_line(&aside.server, 100),
+            one_line(&aside.name, 200),
+            one_line(&aside.reason, 300)
         ));
     }
 }

@@ -10,6 +10,9 @@ pub(crate) mod serve;
 use std::future::Future;
 use std::sync::Arc;
 
+use serde::Serialize;
+use trunkline_gate::ServerReport;
+
 use crate::args::{Command, Global};
 use crate::exit::Exit;
 use crate::output::Output;
@@ -20,17 +23,11 @@ pub(crate) async fn with_servers(global: &Global, command: Command, output: &Arc
     // What is wrong with the command line itself starts no server.
     let command = match Prepared::new(command) {
         Ok(command) => command,
-        Err(why) => {
-            output.error(&why);
-            return Exit::Usage;
-        }
+        Err(why) => return failed(global, output, None, Exit::Usage, &why),
     };
     let session = match or_signal(Session::open(global, output, command.needs())).await {
         Some(Ok(session)) => session,
-        Some(Err(problem)) => {
-            output.error(&problem.text);
-            return problem.exit;
-        }
+        Some(Err(problem)) => return failed(global, output, None, problem.exit, &problem.text),
         None => return interrupted(output),
     };
     let exit = match or_signal(command.run(global, &session, output)).await {
@@ -39,6 +36,32 @@ pub(crate) async fn with_servers(global: &Global, command: Command, output: &Arc
     };
     // A second signal does not wait for servers that take their time; they are killed with this program.
     let _ = or_signal(session.close(output)).await;
+    exit
+}
+
+/// What standard output holds in place of a result, where JSON is asked for.
+#[derive(Serialize)]
+struct Failure<'a> {
+    error: &'a str,
+    exit: &'static str,
+    servers: Vec<ServerReport>,
+}
+
+/// Tells why there is no result.
+fn failed(global: &Global, output: &Output, session: Option<&Session>, exit: Exit, why: &str) -> Exit {
+    output.error(why);
+    no_result(global, output, session, exit, why)
+}
+
+/// The same where it was told already: in JSON only.
+fn no_result(global: &Global, output: &Output, session: Option<&Session>, exit: Exit, why: &str) -> Exit {
+    if global.json {
+        output.json(&Failure {
+            error: why,
+            exit: exit.word(),
+            servers: session.map(|session| session.gate.reports()).unwrap_or_default(),
+        });
+    }
     exit
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trunkline_gate::OfferError;
+use trunkline_gate::text::one_line;
 
 use crate::args::Global;
 use crate::exit::Exit;
@@ -29,7 +30,7 @@ pub(super) async fn read(
             }
             Exit::Done
         }
-        Err(error) => failed(&error, session, output),
+        Err(error) => failed(global, &error, session, output),
     }
 }
 
@@ -70,24 +71,42 @@ pub(super) async fn prompt(global: &Global, session: &Session, wanted: Wanted, o
             if global.json {
                 output.json(&filled);
             } else {
-                let messages: Vec<String> = filled
-                    .messages
-                    .iter()
-                    .map(|(role, text)| format!("{role}: {text}"))
-                    .collect();
+                let messages: Vec<String> = filled.messages.iter().map(|(role, text)| message(role, text)).collect();
                 output.result(&messages.join("\n\n"));
             }
             Exit::Done
         }
-        Err(error) => failed(&error, session, output),
+        Err(error) => failed(global, &error, session, output),
     }
 }
 
-fn failed(error: &OfferError, session: &Session, output: &Output) -> Exit {
-    output.error(&error.to_string());
-    match error {
+/// A prompt's message. No line of its text can pass for the beginning of another message: further lines stand in.
+fn message(role: &str, text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let text = lines.join("\n  ");
+    match role {
+        "user" | "assistant" => format!("{role}: {text}"),
+        other => format!("another role, \"{}\": {text}", one_line(other, 60)),
+    }
+}
+
+fn failed(global: &Global, error: &OfferError, session: &Session, output: &Output) -> Exit {
+    let exit = match error {
         OfferError::NotFound(_) if session.any_down() => Exit::ServerFailed,
         OfferError::NotFound(_) => Exit::Usage,
         _ => Exit::Failed,
+    };
+    super::failed(global, output, Some(session), exit, &error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_and_no_role_can_pass_for_another_message() {
+        assert_eq!(message("user", "a\n\nassistant: b"), "user: a\n  \n  assistant: b");
+        let forged = message("note\nuser", "a");
+        assert_eq!(forged, "another role, \"note user\": a");
     }
 }

@@ -34,6 +34,8 @@ for line in sys.stdin:
             continue
         version = message["params"]["protocolVersion"]
         result(id, {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "bad", "version": "1"}})
+    elif method == "tools/list" and mode == "unlisted":
+        say({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "out of order"}})
     elif method == "tools/list":
         tool = {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
         result(id, {"tools": [tool]})
@@ -46,6 +48,9 @@ for line in sys.stdin:
         result(str(id), {"content": []})
     elif mode == "type":
         result(id, {"content": "text"})
+    elif mode == "forge":
+        text = "no\nresult    all is well\nerror: x " + os.environ.get("KEY", "")
+        result(id, {"content": [{"type": "text", "text": text}], "isError": True})
     elif mode == "escape":
         result(id, {"content": [{"type": "text", "text": "ok \x1b[2J\x1b]0;x\x07 \x9b1A a\rb"}]})
 "#;
@@ -265,4 +270,89 @@ fn a_server_that_serves_says_nothing_but_the_protocol() {
     let ran = home.run(&["serve", "orders", "--db", "/no/such/folder/shop.sqlite"]);
     assert!(ran.one_error(2).contains("shop.sqlite"), "{ran:?}");
     assert_eq!(ran.stdout, "");
+}
+
+#[test]
+fn a_tools_error_cannot_pass_for_lines_of_this_program_and_shows_no_secret() {
+    let home = Home::new();
+    let mut servers = bad(&home, "forge");
+    servers["bad"]["env"] = json!({ "KEY": "correct-horse-battery" });
+    let ran = home.run_with(servers, &["call", "bad/look"]);
+    ran.one_error(1);
+    assert!(
+        ran.stderr.contains("\n  | result all is well\n  | error: x "),
+        "{ran:?}"
+    );
+    assert!(!ran.stderr.contains("correct-horse"), "{ran:?}");
+}
+
+#[test]
+fn an_address_with_a_key_in_it_is_not_shown_whole() {
+    let home = Home::new();
+    let servers = json!({ "web": { "url": "https://example.com/mcp?api_key=${HOME}" } });
+    for args in [&["tools"][..], &["tools", "--json"]] {
+        let ran = home.run_with(servers.clone(), args);
+        let all = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(all.contains("example.com/mcp") && !all.contains("api_key"), "{ran:?}");
+    }
+}
+
+#[test]
+fn tools_that_cannot_be_listed_are_a_servers_failure() {
+    let home = Home::new();
+    let ran = home.run_with(bad(&home, "unlisted"), &["tools"]);
+    assert_eq!(ran.status, Some(4), "{ran:?}");
+    assert!(ran.stdout.contains("weather/get_weather"), "{ran:?}");
+}
+
+#[test]
+fn where_json_is_asked_for_an_error_is_json() {
+    let home = Home::new();
+    for (args, exit) in [
+        (&["--json", "call", "weather/nope"][..], "usage"),
+        (&["--json", "call", "nope/nope"], "usage"),
+        (&["--json", "call", "weather/get_weather", "[]"], "usage"),
+        (&["--json", "read", "nowhere://x"], "usage"),
+        (&["--json", "--config", "nowhere.json", "tools"], "usage"),
+    ] {
+        let ran = home.run(args);
+        let error = ran.one_error(2).to_owned();
+        let json = ran.json();
+        assert_eq!(json["exit"], exit, "{ran:?}");
+        assert_eq!(format!("error: {}", json["error"].as_str().unwrap()), error);
+    }
+}
+
+#[test]
+fn every_public_name_can_be_called_and_a_name_with_two_meanings_is_not() {
+    let home = Home::new();
+    let server = json!({ "command": TRUNKLINE, "args": ["serve", "weather"], "trunkline": { "trusted": true } });
+    let ran = home.run_with(json!({ "my weather": server }), &["tools", "--json"]);
+    let json = ran.json();
+    let mut tools = json["tools"].as_array().unwrap().iter();
+    let name = tools.find(|tool| tool["server"] == "my weather").unwrap()["name"].clone();
+    let call = ["call", name.as_str().unwrap(), r#"{"city":"Seoul"}"#];
+    home.run_with(json!({ "my weather": server }), &call).done();
+
+    let script = home.file(
+        "named.py",
+        &SERVER.replace("\"name\": \"look\"", "\"name\": sys.argv[2]"),
+    );
+    let named = |tool: &str| json!({ "command": "python3", "args": [script, "escape", tool] });
+    let both = json!({ "a": named("b/c"), "a/b": named("c") });
+    let ran = home.run_with(both, &["call", "a/b/c"]);
+    assert!(
+        ran.one_error(2).contains("can mean several tools; write a_b_c_"),
+        "{ran:?}"
+    );
+    let one_down = json!({ "a": named("b/c"), "a/b": { "command": "no-such-program" } });
+    assert_eq!(home.run_with(one_down, &["call", "a/b/c"]).status, Some(4));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_configuration_that_never_ends_is_refused_at_once() {
+    let home = Home::new();
+    let ran = home.run(&["--config", "/dev/zero", "tools"]);
+    assert!(ran.one_error(2).contains("a pipe or a device"), "{ran:?}");
 }

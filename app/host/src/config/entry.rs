@@ -33,7 +33,7 @@ pub enum Launch {
     Disabled,
     /// At an address, which this version cannot do.
     Http {
-        /// The address.
+        /// The address as it is written: what its variables stand for may be secret.
         url: String,
     },
     /// Its entry cannot be used. The other servers are not affected.
@@ -77,14 +77,20 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads the entry `id`. What is wrong with it spoils it alone.
-    pub(super) fn entry(&mut self, at: &str, id: &str, value: &Value) -> ServerEntry {
+    /// Reads the entry `id`; `twice` is a key that stands in it twice. What is wrong with it spoils it alone.
+    pub(super) fn entry(&mut self, at: &str, id: &str, value: &Value, twice: Option<&str>) -> ServerEntry {
         let mut entry = ServerEntry {
             id: id.to_owned(),
             trusted: false,
             timeout: None,
             launch: Launch::Disabled,
         };
+        if let Some(twice) = twice {
+            let reason =
+                format!("{twice} stands there twice; which of the two is meant cannot be known, so remove one");
+            entry.launch = Launch::Broken { reason };
+            return entry;
+        }
         entry.launch = match self.read(at, value, &mut entry) {
             Ok(launch) => launch,
             Err(reason) => Launch::Broken { reason },
@@ -111,7 +117,9 @@ impl Reader<'_> {
         if let Some(url) = address
             && !object.contains_key("command")
         {
-            let url = self.text(&format!("{at}.url"), url)?;
+            // Only checked: nothing is sent there, and the address is shown.
+            self.text(&format!("{at}.url"), url)?;
+            let url = url.as_str().unwrap_or_default().to_owned();
             return Ok(Launch::Http { url });
         }
         match kind {

@@ -12,7 +12,8 @@ impl<F: Fn(&str) -> Option<String>> Variables for F {
 }
 
 /// Replaces `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${userHome}` and `${workspaceFolder}`. What was put in from a
-/// variable is added to `secrets`. A `$` without a brace is left alone.
+/// variable is added to `secrets`. A `$` without a brace is left alone. Messages never quote the text itself: it may be a
+/// secret that happens to hold a `${`.
 pub(super) fn expand(text: &str, variables: &dyn Variables, secrets: &mut Vec<String>) -> Result<String, String> {
     let mut expanded = String::new();
     let mut rest = text;
@@ -20,7 +21,7 @@ pub(super) fn expand(text: &str, variables: &dyn Variables, secrets: &mut Vec<St
         expanded.push_str(&rest[..start]);
         let inside = &rest[start + 2..];
         let Some(end) = inside.find('}') else {
-            return Err(format!("holds `${{` without `}}`: {text:?}"));
+            return Err("holds `${` without `}` behind it".to_owned());
         };
         expanded.push_str(&value(&inside[..end], variables, secrets)?);
         rest = &inside[end + 1..];
@@ -42,13 +43,13 @@ fn value(inside: &str, variables: &dyn Variables, secrets: &mut Vec<String>) -> 
     let name = name.strip_prefix("env:").unwrap_or(name);
     if let Some(id) = name.strip_prefix("input:") {
         return Err(format!(
-            "asks for the input `{id}`, which only an editor can show; put the value into an environment variable and \
-             write its name, for example `${{{}}}`",
+            "asks for an input, which only an editor can show; put the value into an environment variable and write its \
+             name, for example `${{{}}}`",
             variable_name(id)
         ));
     }
     if !is_name(name) {
-        return Err(format!("holds `${{{inside}}}`, which is not the name of a variable"));
+        return Err("holds a `${…}` around something that is not the name of a variable".to_owned());
     }
     match (variables.get(name), default) {
         (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
@@ -127,6 +128,14 @@ mod tests {
         assert!(expanded("${input:api-key}").unwrap_err().contains("${API_KEY}"));
         for wrong in ["${}", "${a b}", "${1x}", "${:-x}"] {
             assert!(expanded(wrong).unwrap_err().contains("not the name"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_message_never_quotes_the_value() {
+        for text in ["hunter2${X", "${hunter2 x}", "hunter2${NONE}", "hunter2${input:key}"] {
+            let error = expanded(text).unwrap_err();
+            assert!(!error.contains("hunter2"), "{error}");
         }
     }
 

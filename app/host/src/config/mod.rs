@@ -29,6 +29,7 @@ mod members;
 mod tests;
 
 use std::fmt;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -36,13 +37,16 @@ use serde_json::Value;
 pub use entry::{Launch, ServerEntry, Start};
 
 use entry::{Reader, sort};
-use members::Members;
+use members::{Members, twice};
 
 /// Largest configuration file, in bytes.
 pub const MAX_FILE: u64 = 4 << 20;
 
 /// Most servers in one configuration.
 pub const MAX_SERVERS: usize = 128;
+
+/// Variables whose values are no secrets. They stand in many other texts, which would be masked for nothing.
+const NOT_SECRET: [&str; 6] = ["HOME", "USER", "PWD", "LOGNAME", "USERNAME", "USERPROFILE"];
 
 /// Files in the working folder that hold servers for other programs.
 const IN_FOLDER: [&str; 4] = [".mcp.json", "mcp.json", ".vscode/mcp.json", ".cursor/mcp.json"];
@@ -56,7 +60,8 @@ pub struct Configuration {
     pub servers: Vec<ServerEntry>,
     /// What the person should know about it.
     pub notes: Vec<String>,
-    /// Values that must not be written down: environment variables that it sets or uses.
+    /// Values that must not be written down: environment variables that it sets or uses, but for those that say who
+    /// and where a person is (`HOME`, `USER`, `PWD` and the like).
     pub secrets: Vec<String>,
 }
 
@@ -162,13 +167,24 @@ fn read(file: &Path, variables: &dyn Fn(&str) -> Option<String>) -> Result<Confi
         place: None,
         problem,
     };
-    let size = std::fs::metadata(file).map_err(|error| wrong(cannot_read(&error)))?;
-    if size.is_file() && size.len() > MAX_FILE {
+    // Pipes and devices may never end, and a read of one cannot be interrupted; already opening one may wait for ever.
+    if !std::fs::metadata(file)
+        .map_err(|error| wrong(cannot_read(&error)))?
+        .is_file()
+    {
+        return Err(wrong(
+            "not a file, but a folder, a pipe or a device; name the file that holds the configuration".to_owned(),
+        ));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(file)
+        .and_then(|opened| opened.take(MAX_FILE + 1).read_to_end(&mut bytes))
+        .map_err(|error| wrong(cannot_read(&error)))?;
+    if bytes.len() as u64 > MAX_FILE {
         return Err(wrong(format!(
             "larger than {MAX_FILE} bytes; is this the configuration?"
         )));
     }
-    let bytes = std::fs::read(file).map_err(|error| wrong(cannot_read(&error)))?;
     let text = String::from_utf8(bytes).map_err(|error| wrong(format!("not UTF-8 text: {error}")))?;
     parse(file, &text, variables)
 }
@@ -217,6 +233,13 @@ fn parse(file: &Path, text: &str, variables: &dyn Fn(&str) -> Option<String>) ->
         };
         return Err(wrong(format!("has no \"mcpServers\" (or \"servers\"); {found}")));
     };
+    let repeated = twice(&plain).map_err(syntax)?;
+    if let Some(repeated) = repeated.iter().find(|keys| is_above(keys, path)) {
+        let keys = repeated.join(".");
+        return Err(wrong(format!(
+            "{keys} stands there twice; put all servers into one of the two"
+        )));
+    }
     let servers = path.iter().fold(&whole, |value, key| &value[*key]);
     if !servers.is_object() {
         return Err(wrong(format!(
@@ -241,19 +264,47 @@ fn parse(file: &Path, text: &str, variables: &dyn Fn(&str) -> Option<String>) ->
     let mut reader = Reader {
         variables: &variables,
         secrets: Vec::new(),
-        notes: Vec::new(),
+        notes: beside(object, key),
     };
     let servers = members
         .iter()
-        .map(|(id, value)| reader.entry(&format!("{key}.{id}"), id, value))
+        .map(|(id, value)| {
+            let twice = repeated.iter().find(|keys| is_in_entry(keys, path, id));
+            let twice = twice.map(|keys| keys.join("."));
+            reader.entry(&format!("{key}.{id}"), id, value, twice.as_deref())
+        })
         .collect();
-    let (secrets, notes) = (reader.secrets, reader.notes);
+    let (mut secrets, notes) = (reader.secrets, reader.notes);
+    let known: Vec<String> = NOT_SECRET.into_iter().filter_map(variables).collect();
+    secrets.retain(|secret| !known.contains(secret));
     Ok(Configuration {
         file: Some(file.to_owned()),
         servers,
         notes,
         secrets,
     })
+}
+
+/// Whether a path of keys leads to the object of all servers, or is that object.
+fn is_above(keys: &[String], path: &[&str]) -> bool {
+    keys.len() <= path.len() && keys.iter().zip(path).all(|(key, wanted)| key == wanted)
+}
+
+/// Whether a path of keys leads into the entry `id`.
+fn is_in_entry(keys: &[String], path: &[&str], id: &str) -> bool {
+    keys.len() > path.len() + 1
+        && keys.iter().zip(path).all(|(key, wanted)| key == wanted)
+        && keys.get(path.len()).is_some_and(|key| key == id)
+}
+
+/// A note on each other place in the file that holds servers too: they are not read.
+fn beside(object: &serde_json::Map<String, Value>, key: &str) -> Vec<String> {
+    let mcp = object.get("mcp").and_then(|mcp| mcp.get("servers"));
+    [("servers", object.get("servers")), ("mcp.servers", mcp)]
+        .into_iter()
+        .filter(|(other, servers)| *other != key && servers.is_some_and(Value::is_object))
+        .map(|(other, _)| format!("{other} is not read, because {key} stands beside it; put all servers into {key}"))
+        .collect()
 }
 
 /// The members of the object at `path`, duplicates included, which a [`Value`] would drop.

@@ -238,3 +238,66 @@ fn the_shipped_servers_are_trusted_and_the_orders_server_may_not_purge() {
         ["serve", "orders", "--role", "clerk"]
     );
 }
+
+#[test]
+fn a_key_that_stands_twice_is_refused_where_it_stands() {
+    for (entry, key) in [
+        (
+            r#"{"command":"x","trunkline":{"trusted":false},"trunkline":{"trusted":true}}"#,
+            "mcpServers.s.trunkline",
+        ),
+        (r#"{"command":"x","c\u006fmmand":"y"}"#, "mcpServers.s.command"),
+        (r#"{"command":"x","env":{"A":"1","A":"2"}}"#, "mcpServers.s.env.A"),
+    ] {
+        let reason = broken(entry);
+        assert!(reason.starts_with(&format!("{key} stands there twice")), "{reason}");
+    }
+    let whole = wrong(r#"{"mcpServers":{"a":{"command":"x"}},"mcpServers":{}}"#);
+    assert!(whole.contains("mcpServers stands there twice"), "{whole}");
+    // What belongs to other programs is theirs to judge.
+    parsed(r#"{"x":{"a":1,"a":2},"mcpServers":{"a":{"command":"x"}}}"#);
+}
+
+#[test]
+fn servers_in_a_second_place_are_told_about() {
+    let configuration = parsed(r#"{"mcpServers":{"a":{"command":"x"}},"servers":{"b":{"command":"y"}}}"#);
+    assert_eq!(configuration.servers.len(), 1);
+    assert!(
+        configuration.notes[0].starts_with("servers is not read"),
+        "{:?}",
+        configuration.notes
+    );
+}
+
+#[test]
+fn where_a_person_lives_is_no_secret() {
+    let configuration =
+        parsed(r#"{"mcpServers":{"a":{"command":"x","args":["${HOME}","${TOKEN}"],"env":{"HOME":"${HOME}"}}}}"#);
+    assert_eq!(configuration.secrets, ["s3cret-token"]);
+}
+
+#[test]
+fn an_address_is_kept_as_it_is_written() {
+    let configuration = parsed(r#"{"mcpServers":{"web":{"url":"https://example.com/?key=${TOKEN}"}}}"#);
+    let Launch::Http { url } = &configuration.servers[0].launch else {
+        panic!("no address")
+    };
+    assert_eq!(url, "https://example.com/?key=${TOKEN}");
+    assert!(broken(r#"{"url":"https://example.com/${NONE}"}"#).contains("mcpServers.s.url needs"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_configuration_is_a_file_of_bounded_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let large = folder.path().join("large.json");
+    std::fs::File::create(&large).unwrap().set_len(MAX_FILE + 1).unwrap();
+    for (file, part) in [
+        (large.as_path(), "larger than"),
+        (Path::new("/dev/zero"), "a pipe or a device"),
+        (folder.path(), "a folder"),
+    ] {
+        let error = load(Some(file), Path::new("x"), &|_: &str| None).unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}

@@ -86,7 +86,12 @@ pub struct ToolCard<'a> {
     pub description: Option<&'a str>,
     /// The JSON Schema of its arguments.
     pub input_schema: &'a Value,
+    /// Whether it is called without asking a person. Among tools that fit about as well, such a one is picked.
+    pub runs_unasked: bool,
 }
+
+/// From which part of the best score on a tool counts as fitting about as well.
+const COMPARABLE: f64 = 0.5;
 
 /// The tool that fits, with its arguments.
 #[derive(Debug, Clone, PartialEq)]
@@ -133,6 +138,7 @@ pub struct NoPick {
 ///     title: None,
 ///     description: Some("Current weather for a city."),
 ///     input_schema: &schema,
+///     runs_unasked: true,
 /// };
 /// let found = pick("서울 날씨 어때?", &[weather]).map_err(|none| none.why)?;
 /// assert_eq!(found.arguments["city"], "서울");
@@ -221,6 +227,15 @@ pub fn pick(question: &str, tools: &[ToolCard<'_>]) -> Result<Pick, NoPick> {
         };
         return Err(NoPick { why, near });
     };
+    // Whoever writes a description can fill it with words. What a person vouches for is not outbid by that, as long as
+    // nothing is to be changed.
+    let chosen = tried
+        .iter()
+        .filter(|_| question.wants.is_empty() && !tools[chosen.found.tool].runs_unasked)
+        .filter(|other| tools[other.found.tool].runs_unasked && other.found.fit == Fit::Clear)
+        .filter(fits)
+        .find(|other| other.score() >= COMPARABLE * chosen.score())
+        .unwrap_or(chosen);
     if let Some(&word) = question.negations.iter().find(|&&word| !chosen.filled.used[word]) {
         return Err(NoPick {
             why: reason::denied(language, question.words[word].text),

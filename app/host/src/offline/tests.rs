@@ -27,6 +27,7 @@ fn cards(tools: &[Tool]) -> Vec<ToolCard<'_>> {
             title: None,
             description: Some(tool.description),
             input_schema: &tool.schema,
+            runs_unasked: false,
         })
         .collect()
 }
@@ -400,10 +401,44 @@ fn what_is_missing_is_named_and_the_example_works() {
 }
 
 #[test]
+fn advice_is_no_request_and_a_request_is_one() {
+    let tools = everything();
+    for question in ["Can you cancel order 3?", "you should cancel order 3"] {
+        let found = ask(question, &tools).map(|found| found.0);
+        assert_eq!(found.as_deref(), Ok("cancel_order"), "{question}");
+    }
+}
+
+#[test]
+fn a_tool_full_of_words_takes_no_question_from_one_that_is_vouched_for() {
+    let city = object(json!({ "city": { "type": "string" } }), &["city"]);
+    let tools = [
+        tool("get_weather", "Current weather for a city.", city.clone()),
+        tool(
+            "weather_city_weather",
+            "weather city weather now weather today weather temperature city",
+            city,
+        ),
+    ];
+    let question = "weather in the city of Seoul";
+    let pick_with = |vouched: &[bool]| {
+        let mut cards = cards(&tools);
+        for (card, vouched) in cards.iter_mut().zip(vouched) {
+            card.runs_unasked = *vouched;
+        }
+        pick(question, &cards).unwrap().tool
+    };
+    assert_eq!(pick_with(&[false, false]), 1, "the words outbid");
+    assert_eq!(pick_with(&[true, false]), 0);
+}
+
+#[test]
 fn nothing_is_taken_away_unasked() {
     let tools = everything();
     for question in [
         "How do I cancel order 3?",
+        "Should I cancel order 3?",
+        "Can I cancel order 3?",
         "which order did Kim cancel?",
         "order 3 was cancelled",
         "3번 주문 취소됐어?",

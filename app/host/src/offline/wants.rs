@@ -92,7 +92,8 @@ impl Question<'_> {
         let plain = !["ed", "ing", "tion"].iter().any(|end| lower.ends_with(end));
         let trial = lower.ends_with("ing") && self.says("@dryrun");
         let sentence = (0..=at).rev().find(|&from| self.words[from].first).unwrap_or(0);
-        let asking = (sentence..at).any(|from| ASKING.contains(&self.lower(Some(from)).as_str()));
+        let asking = self.asks_for_advice(sentence)
+            || (sentence..at).any(|from| ASKING.contains(&self.lower(Some(from)).as_str()));
         // Behind an article it is a thing: `the change`, `a post`.
         let before = at
             .checked_sub(1)
@@ -101,6 +102,16 @@ impl Question<'_> {
         let thing = ["the", "a", "an", "my", "last", "of", "for", "in", "by"].contains(&before.as_str());
         let leads = self.senses[sentence..at].iter().all(|sense| sense.stop);
         (plain || trial) && !asking && !thing && (leads || !must_lead)
+    }
+
+    /// Whether the sentence that begins at `sentence` asks what to do: `should I`, `can we`; not `can you`, a request.
+    fn asks_for_advice(&self, sentence: usize) -> bool {
+        let next = self.lower(Some(sentence + 1));
+        match self.lower(Some(sentence)).as_str() {
+            "should" => true,
+            "can" | "could" | "may" | "might" | "shall" | "must" => matches!(next.as_str(), "i" | "we" | "one"),
+            _ => false,
+        }
     }
 
     /// A Korean verb asks when a request follows it, or when nothing does.
