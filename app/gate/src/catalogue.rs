@@ -79,7 +79,11 @@ impl fmt::Debug for OfferedTool {
     }
 }
 
-/// A definition that cannot be used, kept out so that the others can.
+/// Most characters of the name of a definition that is set aside, and of the reason: both hold text of the server's.
+const MAX_NAME_SHOWN: usize = 80;
+const MAX_REASON: usize = 300;
+
+/// A definition that cannot be used, kept out so that the others can. Its texts are fit to show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SetAside {
     /// The id of its server.
@@ -91,7 +95,8 @@ pub struct SetAside {
 }
 
 /// All tools, by public name; their order does not depend on which server came first. It is as it was when the servers
-/// connected: a list that changes afterwards changes nothing here.
+/// connected. Where a list changes afterwards, a call goes by the new one; a tool that is new is offered from the next
+/// start on.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     tools: BTreeMap<String, Arc<OfferedTool>>,
@@ -104,7 +109,6 @@ impl Catalogue {
         for definition in definitions {
             let name = definition.name.clone();
             if let Err(reason) = self.insert(server, trust, definition) {
-                let name = one_line(&name, 80);
                 self.set_aside(server, name, reason);
             }
         }
@@ -114,8 +118,8 @@ impl Catalogue {
     pub(crate) fn set_aside(&mut self, server: &str, name: String, reason: String) {
         self.set_aside.push(SetAside {
             server: server.to_owned(),
-            name,
-            reason,
+            name: one_line(&name, MAX_NAME_SHOWN),
+            reason: one_line(&reason, MAX_REASON),
         });
     }
 
@@ -257,6 +261,18 @@ mod tests {
         );
         assert!(reasons[1].1.contains("twice"), "{reasons:?}");
         assert!(reasons[2].1.contains("no name"), "{reasons:?}");
+    }
+
+    #[test]
+    fn why_a_definition_is_set_aside_is_fit_to_show() {
+        let mut hostile = tool("t\u{1b}[2J");
+        hostile.input_schema = json!({ "type": format!("\u{9b}2J\u{202e}evil{}", "x".repeat(5000)) });
+        let mut catalogue = Catalogue::default();
+        catalogue.add("a", Trust::Trusted, vec![hostile]);
+        let aside = &catalogue.all_set_aside()[0];
+        let shown = format!("{} {}", aside.name, aside.reason);
+        assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{shown:?}");
+        assert!(aside.reason.chars().count() <= MAX_REASON + 200, "{shown}");
     }
 
     #[test]

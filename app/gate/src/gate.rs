@@ -14,7 +14,9 @@ use crate::call::decide::{Decided, decide};
 use crate::call::execute::{Means, execute};
 use crate::call::unknown::Unknown;
 use crate::call::verify::{DEFAULT_MAX_TEXT, verify};
-use crate::call::{Approved, Approver, Decision, Outcome, Proposal, Report, Stop, ToolCall, approve, record};
+use crate::call::{
+    Approved, Approver, DecidedBy, Decision, Outcome, Proposal, Report, Stop, ToolCall, approve, record,
+};
 use crate::call::{resolve, validate};
 use crate::catalogue::Catalogue;
 use crate::server::{CameUp, Server, ServerReport, ServerSpec, ServerState, Starting};
@@ -266,13 +268,35 @@ impl Gate {
 
     /// Resolve, validate, decide, approve.
     async fn admit(&self, proposal: Proposal) -> Result<Approved<ToolCall>, Stop> {
-        let resolved = resolve::resolve(&self.catalogue, proposal)?;
+        let fresh = self.fresh(&proposal.tool).await?;
+        let resolved = resolve::resolve(fresh.as_deref().unwrap_or(&self.catalogue), proposal)?;
         let call = validate::validate(resolved)?;
         match decide(call, &self.unknown) {
             Decided::Permit(approved) => Ok(approved),
             Decided::Ask(asking) => approve::approve(asking, self.approver.as_deref()).await,
             Decided::Refuse(stop) => Err(stop),
         }
+    }
+
+    /// The tools of the server that a tool belongs to, where they have changed since it was connected.
+    async fn fresh(&self, name: &str) -> Result<Option<Arc<Catalogue>>, Stop> {
+        let Some(tool) = self.catalogue.get(name) else {
+            return Ok(None);
+        };
+        let Some(server) = self.servers.get(tool.server()) else {
+            return Ok(None);
+        };
+        let read = server.refresh(tool.server(), tool.trust()).await;
+        read.map_err(|why| Stop::refused(DecidedBy::Rule, why))?;
+        let current = server.changes.current();
+        if current.as_ref().is_some_and(|current| current.get(name).is_none()) {
+            return Err(Stop::Invalid(format!(
+                "server `{}` has changed its list of tools and no longer offers `{}`",
+                one_line(tool.server(), 100),
+                one_line(&tool.definition().name, 80)
+            )));
+        }
+        Ok(current)
     }
 
     /// Execute, verify, record.
@@ -286,7 +310,10 @@ impl Gate {
             unknown: &self.unknown,
             watch: self.watch.as_ref(),
         };
-        let outcome = verify(&server, execute(approved, means).await, self.max_text);
+        let outcome = match execute(approved, means).await {
+            Ok(received) => verify(&server, received, self.max_text),
+            Err(reason) => Outcome::Refused { reason },
+        };
         record::ended(self.journal.as_ref(), &digest, &outcome);
         outcome
     }

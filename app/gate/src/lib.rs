@@ -35,9 +35,12 @@
 //! | a call without a sign of progress | 60 s ([`DEFAULT_CALL_WAIT`]); ten times that in all |
 //! | text, and structured result, that a model is given | 256 KiB ([`DEFAULT_MAX_TEXT`]) |
 //! | an approval until it is used | 5 min ([`APPROVAL_LASTS`]) |
+//! | arguments that a person is asked about | 64 KiB ([`MAX_ASKED`]) |
+//! | a server's answer about which changes it tells of | 2 s; it is used without one |
 
 mod call;
 mod catalogue;
+mod changes;
 mod gate;
 mod listen;
 mod name;
@@ -50,7 +53,7 @@ pub use call::execute::APPROVAL_LASTS;
 pub use call::unknown::same_form;
 pub use call::verify::DEFAULT_MAX_TEXT;
 pub use call::{
-    Answer, Approved, Approver, DecidedBy, Decision, Outcome, Proposal, Question, Report, ToolCall, Verdict,
+    Answer, Approved, Approver, DecidedBy, Decision, MAX_ASKED, Outcome, Proposal, Question, Report, ToolCall, Verdict,
 };
 pub use catalogue::{Catalogue, OfferedTool, SetAside, Trust, near};
 pub use gate::{Builder, Gate};

@@ -196,17 +196,15 @@ impl Gate {
         })
     }
 
-    /// The one server that lists a resource, or else has a template for it.
+    /// The one server that lists a resource or has a template for it. Listing the exact address gives no right over a
+    /// server whose template it is: either may be the forger.
     async fn home_of(&self, uri: &str) -> Result<String, OfferError> {
         let resources = self.resources(None).await.items;
         let listed = resources
             .iter()
             .filter(|offer| offer.item.uri == uri)
             .map(|offer| &offer.server);
-        let listed: BTreeSet<&String> = listed.collect();
-        if !listed.is_empty() {
-            return one_of(&listed, "resource", uri);
-        }
+        let mut homes: BTreeSet<&String> = listed.collect();
         let templates = self.resource_templates(None).await.items;
         let fits = |template: &str| {
             let fixed = template.split('{').next().unwrap_or_default();
@@ -216,9 +214,9 @@ impl Gate {
             .iter()
             .filter(|offer| fits(&offer.item.uri_template))
             .map(|offer| &offer.server);
-        let templated: BTreeSet<&String> = templated.collect();
-        if !templated.is_empty() {
-            return one_of(&templated, "resource", uri);
+        homes.extend(templated);
+        if !homes.is_empty() {
+            return one_of(&homes, "resource", uri);
         }
         // All addresses look a little alike; those of another scheme are of no use.
         let scheme = |uri: &str| uri.split(':').next().unwrap_or_default().to_owned();

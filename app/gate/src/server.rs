@@ -11,6 +11,7 @@ use trunkline_client::{Client, Connector, Listing, Timeouts};
 use trunkline_journal::Journal;
 
 use crate::catalogue::Trust;
+use crate::changes::{Changes, listen};
 use crate::listen::Listener;
 use crate::text::one_line;
 
@@ -152,6 +153,25 @@ pub(crate) struct Server {
     pub(crate) timeouts: Timeouts,
     /// Calls in flight.
     pub(crate) calls: AtomicUsize,
+    pub(crate) changes: Changes,
+}
+
+impl Server {
+    /// Reads the list of tools again if the server told that it has changed.
+    ///
+    /// # Errors
+    /// Why the list cannot be read, in words.
+    pub(crate) async fn refresh(&self, id: &str, trust: Trust) -> Result<(), String> {
+        let wait = self.timeouts.idle;
+        let read = self.changes.refresh(&self.client, id, trust, wait).await;
+        read.map_err(|error| {
+            format!(
+                "server `{}` told that its list of tools has changed, and the list cannot be read again: {}",
+                one_line(id, 100),
+                one_line(&error.to_string(), 500)
+            )
+        })
+    }
 }
 
 /// How one server came up.
@@ -260,7 +280,9 @@ impl Starting {
             took_ms: 0,
         };
         let left = wait.saturating_sub(began.elapsed()).max(LOOK);
-        let listing = match tokio::time::timeout(left, client.tools()).await {
+        // It listens first, so that no change after the list is missed.
+        let (subscription, listing) = tokio::join!(listen(&client), tokio::time::timeout(left, client.tools()));
+        let listing = match listing {
             Ok(Ok(listing)) => listing,
             Ok(Err(error)) if client.is_closed() => {
                 return failed(format!("it ended while it listed its tools: {error}"));
@@ -279,6 +301,7 @@ impl Starting {
             .extend(listing.warnings.iter().map(|warning| one_line(warning, 500)));
         report.took_ms = millis(began);
         let server = Server {
+            changes: Changes::new(&client, subscription),
             client,
             timeouts,
             calls: AtomicUsize::new(0),

@@ -79,7 +79,8 @@ pub fn clean(text: &str) -> Cleaned {
 }
 
 /// A text of a server's on one line of at most `most` characters, for messages and questions. Everything that is not
-/// plainly visible becomes an escape or a space.
+/// plainly visible becomes an escape or a space, and any number of spaces of any kind is one: padding cannot push a
+/// forged line to where a terminal begins a new one.
 ///
 /// ```
 /// use trunkline_gate::text::one_line;
@@ -88,14 +89,22 @@ pub fn clean(text: &str) -> Cleaned {
 /// ```
 pub fn one_line(text: &str, most: usize) -> String {
     let mut line = String::new();
-    for (held, c) in text.trim().chars().enumerate() {
+    let mut held = 0;
+    let mut after_space = true;
+    for c in text.trim_matches(is_blank).chars() {
+        let blank = is_blank(c);
+        if blank && after_space {
+            continue;
+        }
         if held == most {
             line.push('…');
             break;
         }
+        held += 1;
+        after_space = blank;
         match c {
-            '\n' | '\t' | '\r' => line.push(' '),
-            _ if kind(c).is_some() => escape(&mut line, c),
+            _ if blank => line.push(' '),
+            _ if is_hidden(c) => escape(&mut line, c),
             _ => line.push(c),
         }
     }
@@ -121,7 +130,7 @@ pub fn visible_json_text(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for c in json.chars() {
         // JSON text holds such characters only inside of strings, where an escape means the same.
-        if kind(c).is_some() {
+        if is_hidden(c) || (c != ' ' && c != '\n' && c != '\t' && is_blank(c)) {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 let _ = write!(shown, "\\u{unit:04x}");
             }
@@ -180,6 +189,22 @@ fn kind(c: char) -> Option<Flag> {
         | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e0fff}' => Some(Flag::Invisible),
         _ => None,
+    }
+}
+
+/// Whether a character is not plainly visible. Text that is shown as it is may hold the joiners of ordinary text and
+/// the variation selectors of emoji; where exactness counts, in questions and arguments, they are hidden like others.
+fn is_hidden(c: char) -> bool {
+    kind(c).is_some() || matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
+}
+
+/// Whether a character shows as nothing but room: white space, and what fonts leave empty.
+fn is_blank(c: char) -> bool {
+    match c {
+        // Line ends and the like that are shown as escapes.
+        '\x0b' | '\x0c' | '\u{85}' | '\u{2028}' | '\u{2029}' => false,
+        '\u{2800}' | '\u{1d159}' => true,
+        _ => c.is_whitespace(),
     }
 }
 
@@ -255,6 +280,19 @@ mod tests {
     }
 
     #[test]
+    fn padding_is_one_space_and_what_nobody_sees_is_shown() {
+        let room = "a \u{a0}\u{2800}\u{3000}\t\r\n\u{2003}b";
+        assert_eq!(one_line(room, 40), "a b");
+        assert_eq!(one_line(&format!("a{}b", " ".repeat(5000)), 3), "a b");
+        assert_eq!(one_line(&"\u{2800}x ".repeat(9), 4), "x x …");
+        assert_eq!(
+            one_line("a\u{200c}\u{200d}\u{fe0f}b", 40),
+            r"a\u{200c}\u{200d}\u{fe0f}b"
+        );
+        assert_eq!(one_line("a\x0bb", 40), r"a\x0bb");
+    }
+
+    #[test]
     fn values_are_cleaned_all_through() {
         let mut flags = BTreeSet::new();
         let cleaned = clean_value(
@@ -267,7 +305,10 @@ mod tests {
 
     #[test]
     fn shown_json_is_the_same_json() {
-        let value = json!({ "a\u{200b}": "\u{e0041}\n\u{7f}\u{85}", "n": 18_446_744_073_709_551_615_u64 });
+        let value = json!({
+            "a\u{200b}": "\u{e0041}\n\u{7f}\u{85} \u{200c}\u{200d}\u{fe0e}\u{fe0f}\u{2800}\u{a0}\u{3000}\u{202f}\u{1680}",
+            "n": 18_446_744_073_709_551_615_u64,
+        });
         let shown = visible_json(&value);
         assert!(shown.is_ascii(), "{shown}");
         assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);

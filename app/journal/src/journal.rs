@@ -21,6 +21,22 @@ pub const MAX_MEMORY: usize = 256 << 20;
 /// Kinds with a form of their own, which [`Journal::record`] does not write.
 const OWN_KINDS: &[&str] = &["header", "message", "stderr", "noise", "gap", "end"];
 
+/// What was called, and what was decided about it, is not masked as a known value: a setting such as `MODE=weather`
+/// would take the name of the tool out of the record.
+const KEPT_KINDS: &[&str] = &["decision", "outcome", "server"];
+const KEPT: &[&str] = &[
+    "server",
+    "tool",
+    "definition",
+    "digest",
+    "effect",
+    "by",
+    "kind",
+    "id",
+    "state",
+    "trust",
+];
+
 /// A recording in the making. Clones write into the same recording.
 ///
 /// Each entry is one write, so what was recorded outlives the process that recorded it. A write that fails never fails
@@ -179,7 +195,7 @@ impl Journal {
         let mask = self.inner.mask();
         let mut rest = String::from(",\"body\":");
         let masked = if text.len() <= MAX_BODY {
-            mask.json(text.as_bytes())
+            mask.json_sparing(text.as_bytes(), if KEPT_KINDS.contains(&kind) { KEPT } else { &[] })
         } else {
             None
         };

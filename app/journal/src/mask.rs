@@ -86,6 +86,12 @@ impl Mask {
     ///
     /// Numbers, the order of members, repeated members and escapes stay as they are.
     pub fn json(&self, bytes: &[u8]) -> Option<(String, u64)> {
+        self.json_sparing(bytes, &[])
+    }
+
+    /// Like [`json`](Self::json), but known values stay in texts that are members of the outermost object under the
+    /// names in `spared`.
+    pub(crate) fn json_sparing(&self, bytes: &[u8], spared: &[&str]) -> Option<(String, u64)> {
         let text = std::str::from_utf8(bytes).ok()?;
         // The walk below trusts its input to be JSON, so it is checked first, without building anything.
         serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
@@ -94,6 +100,8 @@ impl Mask {
             rest: text,
             out: String::with_capacity(text.len()),
             count: 0,
+            spared,
+            spare: false,
         };
         walk.run()?;
         Some((walk.out, walk.count))
@@ -105,6 +113,10 @@ struct Walk<'a> {
     rest: &'a str,
     out: String,
     count: u64,
+    /// Names of members of the outermost object in which known values stay.
+    spared: &'a [&'a str],
+    /// Whether the value that comes next is of such a member.
+    spare: bool,
 }
 
 /// One open object or array.
@@ -153,7 +165,9 @@ impl<'a> Walk<'a> {
                 b'"' if at_name => {
                     let token = self.take(string_length(self.rest));
                     let name = unescape(token);
+                    self.spare = false;
                     self.push_masked(token, &name);
+                    self.spare = open.len() == 1 && self.spared.contains(&&*name);
                     if let Some(frame) = open.last_mut() {
                         frame.next = next_place(frame.place, &name, self.rest);
                     }
@@ -208,7 +222,11 @@ impl<'a> Walk<'a> {
 
     /// A text that may hold secrets; `token` is how it came.
     fn push_masked(&mut self, token: &str, text: &str) {
-        let (masked, count) = self.mask.text(text);
+        let (masked, count) = if self.spare {
+            Mask::default().text(text)
+        } else {
+            self.mask.text(text)
+        };
         if count == 0 {
             self.out.push_str(token);
         } else {
@@ -381,6 +399,19 @@ mod tests {
             .unwrap();
         assert_eq!(out, r#"{"[masked 9-16]":"x[masked 9-16]x","short":"short"}"#);
         assert_eq!(count, 2);
+    }
+
+    #[test]
+    fn known_values_stay_in_spared_members_only() {
+        let mut mask = Mask::default();
+        mask.add("weather");
+        let json = br#"{"tool":"weather","arguments":{"tool":"weather"},"why":"weather","server":"token=abc"}"#;
+        let (out, count) = mask.json_sparing(json, &["tool", "server"]).unwrap();
+        assert_eq!(
+            out,
+            r#"{"tool":"weather","arguments":{"tool":"[masked 1-8]"},"why":"[masked 1-8]","server":"token=[masked 1-8]"}"#
+        );
+        assert_eq!(count, 3);
     }
 
     #[test]

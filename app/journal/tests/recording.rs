@@ -277,3 +277,25 @@ fn a_file_is_private_new_and_whole() {
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     }
 }
+
+#[test]
+fn what_was_called_and_decided_is_not_taken_for_a_setting_of_the_same_word() {
+    let journal = Journal::memory();
+    for word in ["weather", "permit", "get_weather"] {
+        journal.add_secret(word);
+    }
+    let body = serde_json::json!({
+        "server": "weather", "tool": "get_weather", "effect": "permit", "arguments": { "mode": "weather" },
+    });
+    journal.record("decision", &body);
+    journal.record("note", &body);
+    let written = String::from_utf8(journal.contents()).unwrap();
+    let lines: Vec<&str> = written.lines().collect();
+    let kept = r#""server":"weather","tool":"get_weather","effect":"permit","arguments":{"mode":"[masked 1-8]"}"#;
+    assert!(lines[1].contains(kept), "{}", lines[1]);
+    assert!(
+        lines[2].contains(r#""server":"[masked 1-8]""#),
+        "a note is of any form: {}",
+        lines[2]
+    );
+}

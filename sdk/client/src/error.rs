@@ -51,8 +51,14 @@ pub enum CallError {
     Arguments(String),
 }
 
+/// The errors of JSON-RPC that come before any work: no valid request, no such method, no valid parameters.
+const BEFORE_THE_WORK: [i64; 3] = [-32600, -32601, -32602];
+
 impl CallError {
     /// Whether the server may have done what was asked. Such a request must not be repeated blindly.
+    ///
+    /// Nothing was done where the request was not sent, or the server says that it is no request, that it does not know
+    /// the method, or that the parameters do not fit (-32600, -32601, -32602). Any other error proves nothing.
     ///
     /// ```
     /// use trunkline_client::CallError;
@@ -61,14 +67,16 @@ impl CallError {
     /// ```
     pub fn may_have_run(&self) -> bool {
         match self {
-            Self::TimedOut | Self::Lost { .. } | Self::Invalid(_) | Self::Mismatch(_) => true,
-            Self::Refused(_)
-            | Self::NotSent(_)
-            | Self::Closed { .. }
-            | Self::Congested { .. }
+            Self::TimedOut
+            | Self::Lost { .. }
+            | Self::Invalid(_)
+            | Self::Mismatch(_)
+            // The server was at it already when it asked.
             | Self::TooManyRounds
-            | Self::Unanswered(_)
-            | Self::Arguments(_) => false,
+            | Self::Unanswered(_) => true,
+            // Any other code may come from the middle of the work, or from after it.
+            Self::Refused(error) => !BEFORE_THE_WORK.contains(&error.code),
+            Self::NotSent(_) | Self::Closed { .. } | Self::Congested { .. } | Self::Arguments(_) => false,
         }
     }
 }
@@ -203,6 +211,10 @@ mod tests {
             CallError::TimedOut,
             CallError::Invalid("x".into()),
             CallError::Mismatch("x".into()),
+            CallError::Refused(ErrorObject::internal("crashed after the commit")),
+            CallError::Refused(ErrorObject::new(-32000, "x")),
+            CallError::Unanswered(ErrorObject::internal("x")),
+            CallError::TooManyRounds,
             CallError::Lost {
                 diagnosis: diagnosis.clone(),
             },
@@ -210,12 +222,12 @@ mod tests {
             assert!(error.may_have_run(), "{error}");
         }
         for error in [
-            CallError::Refused(ErrorObject::internal("x")),
-            CallError::Unanswered(ErrorObject::internal("x")),
+            CallError::Refused(ErrorObject::new(-32600, "x")),
+            CallError::Refused(ErrorObject::new(-32601, "x")),
+            CallError::Refused(ErrorObject::new(-32602, "x")),
             CallError::NotSent(RequestError::NotConnected),
             CallError::Closed { diagnosis },
             CallError::Congested { queued: 1, waiting: 1 },
-            CallError::TooManyRounds,
         ] {
             assert!(!error.may_have_run(), "{error}");
         }

@@ -182,7 +182,10 @@ impl Command {
         if let Some(folder) = &self.cwd {
             command.current_dir(folder);
         }
-        Child::spawn(self, command).map_err(|error| explain(self, environment.get(OsStr::new("PATH")), error))
+        let path = environment.get(OsStr::new("PATH"));
+        #[cfg(unix)]
+        crate::spawn_error::refuse_no_program(self, path).map_err(|error| explain(self, path, error))?;
+        Child::spawn(self, command).map_err(|error| explain(self, path, error))
     }
 
     /// The environment the child gets.

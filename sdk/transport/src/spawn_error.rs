@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::{Command, TransportError, TransportErrorKind};
 
@@ -57,7 +57,7 @@ fn not_found(command: &Command, path: Option<&OsString>) -> String {
     let program = Path::new(&command.program);
     let text = command.program.to_string_lossy();
     let bare = program.components().count() == 1 && !text.contains('/');
-    if found(command, path, bare) {
+    if program_files(command, path, bare).next().is_some() {
         return format!("the file exists, but the interpreter its first line names does not; {CHECK}");
     }
     if text.contains(char::is_whitespace) {
@@ -73,17 +73,49 @@ fn not_found(command: &Command, path: Option<&OsString>) -> String {
     }
 }
 
-fn found(command: &Command, path: Option<&OsString>, bare: bool) -> bool {
-    if bare {
-        let folders = path.map_or(OsStr::new(""), OsString::as_os_str);
-        return std::env::split_paths(folders).any(|folder| folder.join(&command.program).is_file());
+/// The files that the program may mean, in the order in which they are tried.
+fn program_files<'a>(
+    command: &'a Command,
+    path: Option<&OsString>,
+    bare: bool,
+) -> impl Iterator<Item = PathBuf> + use<'a> {
+    let folders: Vec<PathBuf> = if bare {
+        path.map(|path| std::env::split_paths(path).collect())
+            .unwrap_or_default()
+    } else {
+        vec![command.cwd.clone().unwrap_or_default()]
+    };
+    let files = folders.into_iter().map(|folder| folder.join(&command.program));
+    files.filter(|file| file.is_file())
+}
+
+/// A file that no system can run is given to `sh` by the C library where a session is made for it, which is no help to
+/// anybody. So the beginning of the file is looked at first; what cannot be read is left to the system.
+#[cfg(unix)]
+pub(crate) fn refuse_no_program(command: &Command, path: Option<&OsString>) -> io::Result<()> {
+    use std::io::Read as _;
+    use std::os::unix::fs::PermissionsExt as _;
+    /// Scripts, ELF, Mach-O in its forms, and what a registered interpreter may take.
+    const PROGRAMS: &[&[u8]] = &[
+        b"#!",
+        b"\x7fELF",
+        b"\xcf\xfa\xed\xfe",
+        b"\xce\xfa\xed\xfe",
+        b"\xca\xfe\xba\xbe",
+        b"\xca\xfe\xba\xbf",
+        b"MZ",
+    ];
+    let bare = !command.program.as_encoded_bytes().contains(&b'/');
+    let runs = |file: &PathBuf| file.metadata().is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
+    let Some(file) = program_files(command, path, bare).find(runs) else {
+        return Ok(());
+    };
+    let mut beginning = Vec::new();
+    let read = std::fs::File::open(file).and_then(|file| file.take(4).read_to_end(&mut beginning));
+    if read.is_err() || PROGRAMS.iter().any(|program| beginning.starts_with(program)) {
+        return Ok(());
     }
-    command
-        .cwd
-        .as_deref()
-        .unwrap_or(Path::new(""))
-        .join(&command.program)
-        .is_file()
+    Err(rustix::io::Errno::NOEXEC.into())
 }
 
 #[cfg(unix)]

@@ -394,3 +394,33 @@ async fn a_child_sees_only_what_it_is_given() {
     assert!(environment(env().inherit_env(secret)).await.contains(&secret.into()));
     assert!(environment(env().inherit_all_env()).await.contains(&secret.into()));
 }
+
+/// A server that can open the terminal can write over our question, and type the answer to it. The test starts itself
+/// again inside of a terminal.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_child_cannot_open_the_terminal() {
+    const INSIDE: &str = "TRUNKLINE_TEST_HAS_TERMINAL";
+    if std::env::var_os(INSIDE).is_some() {
+        let ours = std::fs::File::open("/dev/tty");
+        assert!(ours.is_ok(), "this test itself has a terminal: {ours:?}");
+        let mut child = sh("if (: < /dev/tty) 2> /dev/null; then echo terminal; else echo none; fi")
+            .spawn()
+            .unwrap();
+        assert_eq!(receive_text(&mut child).await, "none");
+        close(&mut child).await;
+        return;
+    }
+    let exe = std::env::current_exe().unwrap();
+    let again = format!("'{}' --exact a_child_cannot_open_the_terminal", exe.display());
+    let output = std::process::Command::new("script")
+        .args(["-qec", &again, "/dev/null"])
+        .env(INSIDE, "1")
+        .env("NO_COLOR", "1")
+        .stdin(std::process::Stdio::null())
+        .output();
+    // Where there is no `script`, the unit test about the session says as much.
+    let Ok(output) = output else { return };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}

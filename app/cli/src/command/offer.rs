@@ -26,6 +26,8 @@ pub(super) async fn read(
             if global.json {
                 output.json(&read);
             } else {
+                // Two servers may offer alike addresses: whose words these are is said.
+                output.step("read", &format!("from server `{}`", read.server));
                 output.result(&read.text);
             }
             Exit::Done

@@ -46,6 +46,7 @@ fn resources_and_prompts_are_listed_read_and_filled_in() {
     );
     let order = home.run(&["read", "orders://order/1"]);
     assert!(order.done().contains("김민지"), "{order:?}");
+    assert!(order.stderr.contains("from server `orders`"), "{order:?}");
     let prompts = home.run(&["prompts"]);
     assert!(prompts.done().contains("daily_report  orders"), "{prompts:?}");
     let report = home.run(&["prompt", "weather_report", "city=Seoul", "--server", "weather"]);

@@ -10,7 +10,14 @@ use crate::text::{one_line, visible_json};
 /// Most characters of a server's description that a question shows.
 const MAX_DESCRIPTION: usize = 500;
 
-/// What a person is asked. Everything in it is fit to show: no control characters, nothing hidden.
+/// Most bytes of arguments that a person is asked about. Nobody reads more of them before saying yes, and arguments that
+/// are shown in part would not be what is approved.
+pub const MAX_ASKED: usize = 64 << 10;
+
+/// What a person is asked. Everything in it is fit to show: no control characters, nothing hidden, no runs of spaces.
+///
+/// Its parts stand in the order in which to show them: what the server says of itself comes first, and what the gate
+/// says, the reason and the arguments, comes last, where no text of a server's follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Question {
@@ -20,14 +27,14 @@ pub struct Question {
     pub tool: String,
     /// The name that the server shows for it, where it differs.
     pub title: Option<String>,
-    /// The arguments, as JSON: exactly what is sent.
-    pub arguments: String,
-    /// What the server says about the tool: claims, no proofs.
-    pub claims: Vec<String>,
     /// How the server describes it.
     pub description: Option<String>,
+    /// What the server says about the tool: claims, no proofs.
+    pub claims: Vec<String>,
     /// Why a person is asked.
     pub reason: String,
+    /// The arguments, as JSON: exactly what is sent.
+    pub arguments: String,
     /// The SHA-256 over server, definition and arguments, to which the answer is bound.
     pub digest: String,
 }
@@ -41,13 +48,13 @@ impl Question {
             server: one_line(tool.server(), 100),
             tool: one_line(&definition.name, 200),
             title: (shown != definition.name).then(|| one_line(shown, 200)),
-            arguments: visible_json(&serde_json::Value::Object(asking.call.arguments().clone())),
-            claims: claims(&asking.call),
             description: definition
                 .description
                 .as_deref()
                 .map(|text| one_line(text, MAX_DESCRIPTION)),
+            claims: claims(&asking.call),
             reason: asking.reason.clone(),
+            arguments: visible_json(&serde_json::Value::Object(asking.call.arguments().clone())),
             digest: asking.call.digest().to_owned(),
         }
     }
@@ -99,6 +106,17 @@ pub trait Approver: Send + Sync {
 /// Asks about a call. The approval is for these bytes and for one use.
 pub(crate) async fn approve(asking: Asking, approver: Option<&dyn Approver>) -> Result<Approved<ToolCall>, Stop> {
     let question = Question::new(&asking);
+    if question.arguments.len() > MAX_ASKED {
+        return Err(Stop::refused(
+            DecidedBy::Rule,
+            format!(
+                "it needs a person's approval ({}), and its arguments are too long to be read: {} bytes, {MAX_ASKED} at \
+                 most",
+                asking.reason,
+                question.arguments.len()
+            ),
+        ));
+    }
     let verdict = match approver {
         Some(approver) => approver.approve(&question).await,
         None => Verdict::Unavailable("nobody can be asked here".to_owned()),
@@ -136,10 +154,14 @@ mod tests {
     }
 
     fn asking() -> Asking {
+        asking_with(json!({ "table": "orders\u{200b}\r" }))
+    }
+
+    fn asking_with(arguments: serde_json::Value) -> Asking {
         let tool = Tool {
             name: "drop\x1b[2J".to_owned(),
             title: Some("Harmless \u{202e}!".to_owned()),
-            description: Some("line\nline\x07".to_owned()),
+            description: Some(format!("line\n{}line\x07", " \u{a0}\u{2800}\u{3000}".repeat(90))),
             input_schema: json!({ "type": "object" }),
             annotations: Some(ToolAnnotations {
                 read_only_hint: Some(false),
@@ -151,7 +173,6 @@ mod tests {
         let mut catalogue = Catalogue::default();
         catalogue.add("s", Trust::Trusted, vec![tool]);
         let name = catalogue.tools().next().unwrap().name().to_owned();
-        let arguments = json!({ "table": "orders\u{200b}\r" });
         let resolved = resolve::resolve(&catalogue, Proposal::new(name, arguments)).unwrap();
         match decide::decide(validate::validate(resolved).unwrap(), &Unknown::default()) {
             decide::Decided::Ask(asking) => asking,
@@ -175,6 +196,17 @@ mod tests {
         assert_eq!(question.description.as_deref(), Some(r"line line\x07"));
         assert_eq!(question.claims, ["changes things", "may destroy things"]);
         assert!(question.reason.contains("read-only"));
+    }
+
+    #[tokio::test]
+    async fn what_is_too_long_to_be_read_is_not_approved() {
+        let of_length = |length: usize| asking_with(json!({ "t": "x".repeat(length - r#"{"t":""}"#.len()) }));
+        let yes = Says(Verdict::Allow);
+        assert!(approve(of_length(MAX_ASKED), Some(&yes)).await.is_ok());
+        match approve(of_length(MAX_ASKED + 1), Some(&yes)).await {
+            Err(Stop::Refused(decision)) => assert!(decision.reason.contains("65536 at most"), "{decision:?}"),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[tokio::test]

@@ -32,20 +32,26 @@ pub(crate) struct Means<'a> {
     pub(crate) watch: &'a dyn Watch,
 }
 
-/// Makes the call. The approval is used up; one that is too old, or whose tool is not the same any more, is void.
-pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> Received {
+/// Makes the call. The approval is used up.
+///
+/// # Errors
+/// Why the approval is void: it is too old, or the tool is not the same any more. Nothing is sent then.
+pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> Result<Received, String> {
     let call = approved.value;
     let tool = call.tool();
-    let void = |why: &str| Err(CallError::Arguments(why.to_owned()));
     if approved.at.elapsed() > APPROVAL_LASTS {
-        return void("the approval is too old; ask again");
-    }
-    if means.catalogue.get(tool.name()).map(|now| now.hash()) != Some(tool.hash()) {
-        return void("the tool's definition has changed since it was approved; ask again");
+        return Err("the approval is too old; ask again".to_owned());
     }
     let Some(server) = means.server else {
-        return Err(CallError::Closed { diagnosis: None });
+        return Ok(Err(CallError::Closed { diagnosis: None }));
     };
+    // A person may have taken minutes to say yes.
+    server.refresh(tool.server(), tool.trust()).await?;
+    let current = server.changes.current();
+    let now = current.as_deref().unwrap_or(means.catalogue).get(tool.name());
+    if now.map(|now| now.hash()) != Some(tool.hash()) {
+        return Err("the tool's definition has changed since the call was approved; ask again".to_owned());
+    }
     let options = CallOptions {
         timeouts: Some(server.timeouts),
         progress: true,
@@ -61,7 +67,7 @@ pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> R
         Err(error) if error.may_have_run() && !matches!(error, CallError::Mismatch(_)) => drop(in_flight),
         _ => in_flight.settle(),
     }
-    result
+    Ok(result)
 }
 
 /// Waits for the answer and passes progress and noise on.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub use approve::{Approver, Question, Verdict};
+pub use approve::{Approver, MAX_ASKED, Question, Verdict};
 pub use outcome::{Answer, Outcome};
 pub use record::Report;
 
@@ -148,7 +148,7 @@ pub(crate) enum Stop {
 }
 
 impl Stop {
-    fn refused(by: DecidedBy, reason: impl Into<String>) -> Self {
+    pub(crate) fn refused(by: DecidedBy, reason: impl Into<String>) -> Self {
         Self::Refused(Decision {
             permitted: false,
             by,

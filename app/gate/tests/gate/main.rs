@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by a panic")]
 
+mod asking;
+mod changing;
 mod connecting;
 mod offers;
 mod peer;

@@ -79,3 +79,24 @@ async fn a_prompt_is_filled_in_and_cleaned() {
     assert_eq!(filled.messages, [("user".to_owned(), r"greet Kim\x1b[2J".to_owned())]);
     assert_eq!(gate.prompt("only_b", BTreeMap::new(), None).await.unwrap().server, "b");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_listed_address_does_not_shadow_the_template_of_another_server() {
+    let orders = library(
+        &[],
+        json!([{ "uriTemplate": "orders://order/{id}", "name": "order" }]),
+        json!([]),
+    );
+    let forger = library(&["orders://order/3"], json!([]), json!([]));
+    let (builder, _) = with(Gate::builder(), "orders", Trust::Trusted, orders);
+    let (builder, forged) = with(builder, "forger", Trust::Untrusted, forger);
+    let gate = builder.connect().await;
+    let refused = gate.read("orders://order/3", None).await.unwrap_err().to_string();
+    assert!(
+        refused.contains("forger, orders") && refused.contains("--server"),
+        "{refused}"
+    );
+    assert!(forged.params("resources/read").is_empty());
+    let read = gate.read("orders://order/3", Some("orders")).await.unwrap();
+    assert_eq!(read.server, "orders");
+}

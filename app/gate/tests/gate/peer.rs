@@ -90,10 +90,15 @@ impl Peer {
             let message: Value = serde_json::from_str(&line).unwrap();
             let (id, method) = (message["id"].clone(), message["method"].clone());
             self.seen.0.lock().unwrap().0.push(message.clone());
-            let Some(method) = method.as_str().filter(|_| !id.is_null()) else {
+            if id.is_null() {
                 continue;
-            };
-            let reply = (self.script)(method, &message);
+            }
+            // An answer to what the script itself asked is for the script alone.
+            let method = method.as_str().unwrap_or("answer");
+            let mut reply = (self.script)(method, &message);
+            if method == "answer" {
+                reply = reply.or(Some(Reply::Silence));
+            }
             let answer = match reply.unwrap_or_else(|| self.ordinary(method, &message["params"])) {
                 Reply::Result(result) => vec![json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()],
                 Reply::Error(code, text) => {

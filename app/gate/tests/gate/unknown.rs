@@ -142,3 +142,26 @@ async fn a_long_call_is_told_about_each_second() {
         .collect();
     assert_eq!(seconds[..9], (1..10).collect::<Vec<u64>>());
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_error_from_the_middle_of_the_work_proves_nothing() {
+    for (code, kind) in [
+        (-32603, "unknown"),
+        (-32000, "unknown"),
+        (1, "unknown"),
+        (-32602, "failed"),
+        (-32601, "failed"),
+        (-32600, "failed"),
+    ] {
+        let peer = Peer::new(json!([tool("write", true)]), move |method, _| {
+            (method == "tools/call").then_some(Reply::Error(code, "crashed after COMMIT"))
+        });
+        let (gate, seen) = gate_of("s", Trust::Trusted, peer).await;
+        let call = || gate.call(Proposal::new("s__write", nothing()));
+        assert_eq!(call().await.outcome.kind(), kind, "{code}");
+        let again = call().await.outcome;
+        let banned = matches!(&again, Outcome::Refused { reason } if reason.contains("unknown"));
+        assert_eq!(banned, kind == "unknown", "{code}: {again:?}");
+        assert_eq!(seen.params("tools/call").len(), if banned { 1 } else { 2 }, "{code}");
+    }
+}

@@ -5,6 +5,8 @@ use std::fmt;
 #[cfg(not(unix))]
 mod other;
 #[cfg(unix)]
+mod session;
+#[cfg(unix)]
 mod unix;
 
 #[cfg(not(unix))]

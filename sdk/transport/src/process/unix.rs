@@ -1,13 +1,12 @@
-//! Process groups on Unix.
+//! Sessions and process groups on Unix.
 //!
-//! The child leads a group of its own, and signals go to the group, so wrappers such as `npx` or
+//! The child leads a session of its own, without a terminal, and in it a group of its own, and signals go to the group, so wrappers such as `npx` or
 //! `sh -c` cannot hide the real server. The number of a group may be given to another process once
 //! the leader has been waited for and the group is empty. So the leader is *not* waited for until
 //! the last signal was sent: its end is seen with `waitid(WNOWAIT)`, which leaves the number taken.
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
 use std::pin::Pin;
 use std::process::{Child, Command, Stdio};
 use std::task::{Context, Poll, ready};
@@ -18,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{Exit, Pipes};
+use super::{Exit, Pipes, session};
 
 /// What is read from a pipe after the leader has ended, at most: the largest pipe Linux gives to
 /// ordinary users. All the leader wrote fits in; a descendant that goes on writing cannot hold us.
@@ -43,8 +42,8 @@ impl Process {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+            .stderr(Stdio::piped());
+        session::lead(&mut command);
         let mut leader = command.spawn()?;
         let pipes = (leader.stdin.take(), leader.stdout.take(), leader.stderr.take());
         let group = Pid::from_child(&leader);
@@ -266,6 +265,14 @@ mod tests {
         );
         process.reap();
         assert!(rustix::process::test_kill_process(process.group).is_err(), "it is gone");
+    }
+
+    #[tokio::test]
+    async fn the_child_leads_a_session_and_a_group_of_its_own() {
+        let process = cat();
+        let own = Ok(process.group);
+        assert_eq!(rustix::process::getsid(Some(process.group)), own);
+        assert_eq!(rustix::process::getpgid(Some(process.group)), own);
     }
 
     #[tokio::test]
