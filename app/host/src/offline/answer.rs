@@ -88,6 +88,11 @@ fn tell(value: &Value, korean: bool, depth: usize) -> String {
                     Value::Array(items) if items.iter().any(Value::is_object) => {
                         lists.push(format!("{name}:\n{}", tell(value, korean, depth + 1)));
                     }
+                    // What brings its own wording is told in it.
+                    Value::Object(inner) if inner.get("display").is_some_and(Value::is_string) => {
+                        let display = inner["display"].as_str().unwrap_or_default();
+                        told.push(format!("{name}: {display}"));
+                    }
                     Value::Object(_) => told.push(format!("{name} ({})", tell(value, korean, depth + 1))),
                     _ => told.push(format!("{name}: {}", tell(value, korean, depth + 1))),
                 }
@@ -198,6 +203,13 @@ mod tests {
         assert_eq!(answer(Language::English, "", Some(&json!(5)), false), "5");
         let long = json!((0..100).collect::<Vec<_>>());
         assert!(answer(Language::Korean, "", Some(&long), false).ends_with("18, 19, 그 밖에 80개"));
+    }
+
+    #[test]
+    fn what_brings_its_own_wording_is_told_in_it() {
+        let order = json!({ "total": { "minor": 91500, "currency": "KRW", "display": "91,500 KRW" } });
+        assert_eq!(answer(Language::English, "", Some(&order), false), "total: 91,500 KRW");
+        assert_eq!(answer(Language::Korean, "", Some(&order), false), "합계: 91,500 KRW");
     }
 
     #[test]
