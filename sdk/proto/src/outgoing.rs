@@ -3,7 +3,17 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use trunkline_types::RequestId;
+use trunkline_types::{Cancelled, Method, RequestId, encode};
+
+/// The notice that a request is no longer wanted. `None` only if it could not be written.
+pub(crate) fn cancelled(id: RequestId, reason: Option<&str>) -> Option<Vec<u8>> {
+    let notice = Cancelled {
+        request_id: Some(id),
+        reason: reason.map(str::to_owned),
+        ..Cancelled::default()
+    };
+    encode::notification(Method::CancelledNotice.name(), Some(&notice)).ok()
+}
 
 /// How long an answer is waited for.
 ///

@@ -38,9 +38,9 @@ pub(crate) enum Ran<T> {
     Asks(Box<RawValue>),
 }
 
-#[derive(Default)]
-pub(crate) struct Attempts {
-    fingerprint: String,
+pub(crate) struct Attempts<S> {
+    /// The params that make the request what it is. Looked at only where a state is read or written.
+    salient: S,
     answers: Map<String, Value>,
     round: u32,
     /// When the state that the client sent ends, and its name.
@@ -62,22 +62,28 @@ impl Drop for Attempt {
     }
 }
 
-impl Attempts {
+impl<S: Fn() -> Value> Attempts<S> {
     /// Whether nothing was asked yet.
     pub(crate) fn is_first(&self) -> bool {
         self.round == 0
     }
 
     /// The first attempt, or the next one if the client answers questions of an earlier one.
-    pub(crate) fn open(
-        request: &ServerRequest,
-        params: &str,
-        salient: impl FnOnce() -> Value,
-    ) -> Result<Self, ErrorObject> {
-        if !request.origin.profile.input_required {
-            return Ok(Self::default());
-        }
-        let fingerprint = Sealer::fingerprint(request.method.name(), &salient());
+    pub(crate) fn open(request: &ServerRequest, salient: S) -> Result<Self, ErrorObject> {
+        let mut attempts = Self {
+            salient,
+            answers: Map::new(),
+            round: 0,
+            state: None,
+        };
+        let Some(params) = request
+            .params
+            .as_deref()
+            .map(RawValue::get)
+            .filter(|_| request.origin.profile.input_required)
+        else {
+            return Ok(attempts);
+        };
         // Almost every request carries neither; then its params are not read again.
         let answered: Answered = if params.contains("requestState") || params.contains("inputResponses") {
             serde_json::from_str(params)
@@ -86,26 +92,30 @@ impl Attempts {
             Answered::default()
         };
         let Some(state) = answered.request_state else {
-            return Ok(Self {
-                fingerprint,
-                ..Self::default()
-            });
+            return Ok(attempts);
         };
         let sealer = request.origin.shared.sealer().ok_or_else(no_randomness)?;
         let sealed = sealer
-            .open(&state, seconds_now(), &request.origin.principal, &fingerprint)
+            .open(
+                &state,
+                seconds_now(),
+                &request.origin.principal,
+                &attempts.fingerprint(request),
+            )
             .map_err(|error| ErrorObject::invalid_params(error.to_string()))?;
-        let mut answers = sealed.answers;
+        attempts.answers = sealed.answers;
         // Only what was asked for counts; anything else is ignored
         // (https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#error-handling).
         let given = answered.input_responses.unwrap_or_default();
-        answers.extend(given.into_iter().filter(|(key, _)| sealed.asked.contains(key)));
-        Ok(Self {
-            fingerprint,
-            answers,
-            round: sealed.round,
-            state: Some((sealed.expires, sealed.nonce)),
-        })
+        attempts
+            .answers
+            .extend(given.into_iter().filter(|(key, _)| sealed.asked.contains(key)));
+        (attempts.round, attempts.state) = (sealed.round, Some((sealed.expires, sealed.nonce)));
+        Ok(attempts)
+    }
+
+    fn fingerprint(&self, request: &ServerRequest) -> String {
+        Sealer::fingerprint(request.method.name(), &(self.salient)())
     }
 
     /// Runs until the handler is done, or, in the modern era, until it asks.
@@ -168,7 +178,7 @@ impl Attempts {
             principal: request.origin.principal.clone(),
             expires: seconds_now() + STATE_LIFETIME,
             nonce: random_name().ok_or_else(no_randomness)?,
-            request: self.fingerprint.clone(),
+            request: self.fingerprint(request),
             round: self.round,
             asked: questions.keys().cloned().collect(),
             answers: self.answers.clone(),

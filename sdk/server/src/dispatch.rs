@@ -8,11 +8,10 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use trunkline_proto::Shape;
 use trunkline_proto::server::decode;
-use trunkline_types::clip;
 use trunkline_types::{
     BadArguments, CacheScope, CallToolResult, CompleteParams, ErrorObject, GetPromptParams, GetPromptResult,
     ListParams, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Method,
-    ReadResourceParams, ReadResourceResult, code,
+    ReadResourceParams, ReadResourceResult, clip, code,
 };
 
 use crate::attempts::{Attempts, Ran};
@@ -23,7 +22,7 @@ use crate::registry::Registry;
 use crate::resource::not_found;
 use crate::{Reply, ServerRequest, ToolError};
 
-/// The params of the three methods that may ask for input, borrowed from the request.
+/// The params of a tool call, borrowed from the request.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CallParams<'a> {
@@ -31,6 +30,14 @@ struct CallParams<'a> {
     name: Cow<'a, str>,
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
+}
+
+impl CallParams<'_> {
+    /// The arguments. Absent and null are an empty object.
+    fn given(&self) -> serde_json::Result<Value> {
+        let given = self.arguments.filter(|raw| raw.get() != "null");
+        given.map_or_else(|| Ok(json!({})), |raw| serde_json::from_str(raw.get()))
+    }
 }
 
 pub(crate) async fn answer(request: ServerRequest) -> Reply {
@@ -129,19 +136,16 @@ async fn call_tool(request: &ServerRequest, registry: &Registry) -> Reply {
     let Some(tool) = registry.tools.get(name) else {
         return Err(ErrorObject::invalid_params(format!("unknown tool: {}", clip(name))));
     };
-    let mut arguments: Value = match params.arguments {
-        None => json!({}),
-        Some(raw) => serde_json::from_str(raw.get()).map_err(invalid)?,
-    };
-    if arguments.is_null() {
-        arguments = json!({});
-    }
+    let mut arguments = params.given().map_err(invalid)?;
     if !arguments.is_object() {
         return Err(ErrorObject::invalid_params("`arguments` must be an object"));
     }
     let shape = shape(request, registry);
-    let mut attempts = Attempts::open(request, text, || json!({ "name": name, "arguments": &arguments }))?;
-    if let Err(error) = tool.admit(&request.context(), attempts.is_first()) {
+    let mut attempts = Attempts::open(
+        request,
+        || json!({ "name": name, "arguments": params.given().unwrap_or_default() }),
+    )?;
+    if let Err(error) = tool.admit(request, attempts.is_first()) {
         return finish_call(&shape, Err(error));
     }
     if let Err(why) = tool.check_arguments(&mut arguments) {
@@ -174,7 +178,6 @@ fn finish_call(shape: &Shape<'_>, result: Result<CallToolResult, ToolError>) -> 
 }
 
 async fn get_prompt(request: &ServerRequest, registry: &Registry) -> Reply {
-    let text = request.params.as_deref().map_or("{}", RawValue::get);
     let params: GetPromptParams = decode(request.params.as_deref())?;
     let Some(prompt) = registry.prompts.get(&params.name) else {
         return Err(ErrorObject::invalid_params(format!(
@@ -184,11 +187,7 @@ async fn get_prompt(request: &ServerRequest, registry: &Registry) -> Reply {
     };
     let arguments = params.arguments.unwrap_or_default();
     let shape = shape(request, registry);
-    let mut attempts = Attempts::open(
-        request,
-        text,
-        || json!({ "name": params.name, "arguments": &arguments }),
-    )?;
+    let mut attempts = Attempts::open(request, || json!({ "name": params.name, "arguments": &arguments }))?;
     match attempts
         .run(request, &shape, |context| prompt.start(arguments.clone(), context))
         .await?
@@ -206,7 +205,6 @@ async fn get_prompt(request: &ServerRequest, registry: &Registry) -> Reply {
 }
 
 async fn read_resource(request: &ServerRequest, registry: &Registry) -> Reply {
-    let text = request.params.as_deref().map_or("{}", RawValue::get);
     let uri = decode::<ReadResourceParams>(request.params.as_deref())?.uri;
     let found = registry
         .resources
@@ -223,7 +221,7 @@ async fn read_resource(request: &ServerRequest, registry: &Registry) -> Reply {
         return Err(not_found(&uri));
     };
     let shape = shape(request, registry);
-    let mut attempts = Attempts::open(request, text, || json!({ "uri": uri }))?;
+    let mut attempts = Attempts::open(request, || json!({ "uri": uri }))?;
     match attempts
         .run(request, &shape, |context| {
             Ok(read(uri.clone(), variables.clone(), context))

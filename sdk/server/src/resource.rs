@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use trunkline_types::clip;
-use trunkline_types::{ErrorObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, code};
+use trunkline_types::{ErrorObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, clip, code};
 
 use crate::{BoxFuture, Context, Handler, Json, UriTemplate};
 

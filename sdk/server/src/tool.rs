@@ -14,7 +14,7 @@ use trunkline_types::{CallToolResult, Icon, Meta, ToolAnnotations};
 use crate::limit::RateLimit;
 use crate::reply::complete_text;
 use crate::schemas::input_schema;
-use crate::{BoxFuture, Context, DefinitionError, Handler, IntoToolResult, ToolError};
+use crate::{BoxFuture, Context, DefinitionError, Handler, IntoToolResult, ServerRequest, ToolError};
 
 type Access = Arc<dyn Fn(&Context) -> Result<(), String> + Send + Sync>;
 pub(crate) type ToolFn = Arc<dyn Fn(Value, &Context) -> BoxFuture<Result<CallToolResult, ToolError>> + Send + Sync>;
@@ -258,10 +258,10 @@ impl Registered {
 
     /// Checks access, at every round of a call, and the rate, at the first one: the client's answers to the
     /// tool's own questions are no further calls. Who may not call must not use up the rate.
-    pub(crate) fn admit(&self, context: &Context, first: bool) -> Result<(), ToolError> {
+    pub(crate) fn admit(&self, request: &ServerRequest, first: bool) -> Result<(), ToolError> {
         let name = &self.tool.definition.name;
         if let Some(access) = &self.tool.access {
-            access(context).map_err(|why| ToolError::new(format!("`{name}` is not allowed here: {why}")))?;
+            access(&request.context()).map_err(|why| ToolError::new(format!("`{name}` is not allowed here: {why}")))?;
         }
         if let Some(limit) = self.tool.rate_limit.as_ref().filter(|_| first) {
             limit.take(Instant::now()).map_err(|wait| {

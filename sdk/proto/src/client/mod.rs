@@ -16,7 +16,7 @@ use trunkline_types::{
 };
 
 use crate::Timeouts;
-use crate::outgoing::Outgoing;
+use crate::outgoing::{Outgoing, cancelled};
 use crate::prefix::read_head;
 pub use config::{Agreement, Config, Opening};
 use connecting::State;
@@ -121,13 +121,7 @@ impl Connection {
         mut params: Extra,
         options: &RequestOptions,
     ) -> Result<RequestId, RequestError> {
-        let Some(agreement) = &self.agreement else {
-            return Err(RequestError::NotConnected);
-        };
-        let revision = agreement.profile.revision;
-        if !method.exists_in(revision) || !method.facts().direction.reaches_server() {
-            return Err(RequestError::NotInRevision { method, revision });
-        }
+        let agreement = self.agreed_on(method)?;
         if let Needs::Server(feature) = method.facts().needs
             && !agreement.capabilities.has(feature)
             // The first revision had completion without a capability for it.
@@ -154,6 +148,16 @@ impl Connection {
             }
         }
         Ok(id)
+    }
+
+    /// The agreement, if it has the method.
+    fn agreed_on(&self, method: Method) -> Result<&Agreement, RequestError> {
+        let agreement = self.agreement.as_ref().ok_or(RequestError::NotConnected)?;
+        let revision = agreement.profile.revision;
+        if !method.exists_in(revision) || !method.facts().direction.reaches_server() {
+            return Err(RequestError::NotInRevision { method, revision });
+        }
+        Ok(agreement)
     }
 
     fn meta_for(&self, id: &RequestId, options: &RequestOptions) -> Extra {
@@ -183,13 +187,7 @@ impl Connection {
     /// # Errors
     /// If the connection is not ready, or the method is not in what was agreed.
     pub fn notify(&mut self, method: Method, params: &Extra) -> Result<(), RequestError> {
-        let Some(agreement) = &self.agreement else {
-            return Err(RequestError::NotConnected);
-        };
-        let revision = agreement.profile.revision;
-        if !method.exists_in(revision) || !method.facts().direction.reaches_server() {
-            return Err(RequestError::NotInRevision { method, revision });
-        }
+        self.agreed_on(method)?;
         let params = (!params.is_empty()).then_some(params);
         let message =
             encode::notification(method.name(), params).map_err(|error| RequestError::Unwritable(error.to_string()))?;
@@ -205,14 +203,7 @@ impl Connection {
     }
 
     fn give_up(&mut self, id: RequestId, reason: &str) {
-        let notice = Cancelled {
-            request_id: Some(id.clone()),
-            reason: Some(reason.to_owned()),
-            ..Cancelled::default()
-        };
-        if let Ok(message) = encode::notification(Method::CancelledNotice.name(), Some(&notice)) {
-            self.transmit.push_back(message);
-        }
+        self.transmit.extend(cancelled(id.clone(), Some(reason)));
         self.remember(id);
     }
 
@@ -225,9 +216,12 @@ impl Connection {
 
     /// Answers a request of the server's (legacy).
     pub fn answer(&mut self, now: Duration, id: &RequestId, outcome: Result<Value, ErrorObject>) {
-        if !self.take_asked(now, id) {
-            return;
+        if self.take_asked(now, id) {
+            self.respond(id, outcome);
         }
+    }
+
+    fn respond(&mut self, id: &RequestId, outcome: Result<Value, ErrorObject>) {
         let message = match outcome.map(|result| serde_json::value::to_raw_value(&result)) {
             Ok(Ok(result)) => encode::result(id, &result),
             Ok(Err(error)) => encode::error(Some(id), &ErrorObject::internal(error.to_string())),
@@ -428,6 +422,10 @@ impl Connection {
             self.noise(NoiseReason::UnexpectedRequest, method.as_bytes());
             return;
         }
+        if self.asked.contains(&id) {
+            // An answer to this one would be taken for the answer to the first.
+            return;
+        }
         let known = Method::from_name(method).filter(|method| {
             method.facts().is_request
                 && method.facts().direction.reaches_client()
@@ -435,7 +433,7 @@ impl Connection {
         });
         let outcome = match known {
             Some(Method::Ping) => Ok(Value::Object(Extra::new())),
-            Some(known) => match self.take_request(&id, known, params) {
+            Some(known) => match self.take_request(known, params) {
                 Ok(request) => {
                     self.asked.insert(id.clone());
                     self.paused.get_or_insert(now);
@@ -446,25 +444,14 @@ impl Connection {
             },
             None => Err(ErrorObject::method_not_found(method)),
         };
-        if !self.asked.contains(&id) {
-            self.asked.insert(id.clone());
-            self.answer(now, &id, outcome);
-        }
+        self.respond(&id, outcome);
     }
 
-    fn take_request(
-        &self,
-        id: &RequestId,
-        method: Method,
-        params: Option<&RawValue>,
-    ) -> Result<InputRequest, ErrorObject> {
+    fn take_request(&self, method: Method, params: Option<&RawValue>) -> Result<InputRequest, ErrorObject> {
         if let Needs::Client(feature) = method.facts().needs
             && !self.config.capabilities.has(feature)
         {
             return Err(ErrorObject::method_not_found(method.name()));
-        }
-        if self.asked.contains(id) {
-            return Err(ErrorObject::invalid_request("a request with this id is in flight"));
         }
         if self.asked.len() >= MAX_ASKED {
             return Err(ErrorObject::internal(format!(

@@ -8,7 +8,7 @@ use trunkline_types::{
     Revision, encode, meta_key,
 };
 
-use super::{ClientFacts, Connection, Session, decode, unwritable};
+use super::{ClientFacts, Connection, Session, decode, empty, unwritable};
 
 impl Connection {
     /// A request without a version on a connection without an agreement: the handshake, a ping, or a mistake.
@@ -30,7 +30,7 @@ impl Connection {
                     .unwrap_or_default();
                 return Err(ErrorObject::unsupported_version(&wanted, &self.config.revision_names()));
             }
-            (Some(Method::Ping), Some(_)) => RawValue::from_string("{}".to_owned()).map_err(unwritable)?,
+            (Some(Method::Ping), Some(_)) => empty()?,
             (Some(_), _) => {
                 let key = meta_key::PROTOCOL_VERSION;
                 return Err(ErrorObject::invalid_params(format!(

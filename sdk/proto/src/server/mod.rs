@@ -19,7 +19,7 @@ use trunkline_types::{
 };
 
 use crate::Timeouts;
-use crate::outgoing::Outgoing;
+use crate::outgoing::{Outgoing, cancelled};
 use crate::prefix::read_head;
 use batch::Batches;
 pub use config::{Config, Limits};
@@ -361,19 +361,19 @@ impl Connection {
         };
         let reply = match method {
             Method::Initialize => return Err(ErrorObject::invalid_request("the connection is initialized already")),
-            Method::Ping => RawValue::from_string("{}".to_owned()).map_err(unwritable)?,
+            Method::Ping => empty()?,
             Method::Discover => self.discover(profile)?,
             Method::SetLevel => {
                 let wanted = decode::<SetLevelParams>(params)?;
                 if let Session::Legacy { level, .. } = &mut self.session {
                     *level = wanted.level;
                 }
-                RawValue::from_string("{}".to_owned()).map_err(unwritable)?
+                empty()?
             }
             Method::Subscribe | Method::Unsubscribe => {
                 let wanted = decode::<SubscribeParams>(params)?;
                 self.watch(method == Method::Subscribe, wanted.uri)?;
-                RawValue::from_string("{}".to_owned()).map_err(unwritable)?
+                empty()?
             }
             Method::Listen => return self.listen(id, params, batch).map(|()| None),
             _ => {
@@ -467,14 +467,7 @@ impl Connection {
     }
 
     fn cancel_ask(&mut self, id: &RequestId, reason: &str) {
-        let notice = Cancelled {
-            request_id: Some(id.clone()),
-            reason: Some(reason.to_owned()),
-            ..Cancelled::default()
-        };
-        if let Ok(message) = encode::notification(Method::CancelledNotice.name(), Some(&notice)) {
-            self.transmit.push_back(message);
-        }
+        self.transmit.extend(cancelled(id.clone(), Some(reason)));
     }
 
     /// Takes the time: requests of the server's whose wait is over.
@@ -534,6 +527,11 @@ fn modern_client(meta: &RequestMeta) -> Result<Arc<ClientFacts>, ErrorObject> {
         info: meta.client_info.clone().unwrap_or_default(),
         capabilities,
     }))
+}
+
+/// The result of methods that return nothing.
+fn empty() -> Result<Box<RawValue>, ErrorObject> {
+    RawValue::from_string("{}".to_owned()).map_err(unwritable)
 }
 
 fn unwritable(error: serde_json::Error) -> ErrorObject {

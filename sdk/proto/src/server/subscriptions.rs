@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use trunkline_types::{
-    Cancelled, EmptyNotice, EmptyResult, ErrorObject, ListCapability, ListenParams, Meta, Method, RequestId,
-    ResourceUpdated, ResultType, Revision, ServerCapabilities, ServerResult, SubscriptionAcknowledged,
-    SubscriptionFilter, encode, meta_key,
+    EmptyNotice, EmptyResult, ErrorObject, ListCapability, ListenParams, Meta, Method, RequestId, ResourceUpdated,
+    ResultType, Revision, ServerCapabilities, ServerResult, SubscriptionAcknowledged, SubscriptionFilter, encode,
+    meta_key,
 };
 
 use super::{Connection, Session, decode};
+use crate::outgoing::cancelled;
 
 /// Something that changed and may interest the client.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -220,12 +221,7 @@ impl Connection {
             self.finish(&id, result);
             // The page on cancellation asks for this as well; a client that took the result ignores it
             // (https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation).
-            let notice = Cancelled {
-                request_id: Some(id),
-                ..Cancelled::default()
-            };
-            self.transmit
-                .extend(encode::notification(Method::CancelledNotice.name(), Some(&notice)).ok());
+            self.transmit.extend(cancelled(id, None));
         }
     }
 }
