@@ -102,6 +102,10 @@ pub struct ServerReport {
     pub revision: Option<String>,
     /// How many of its tools can be used.
     pub tools: usize,
+    /// Whether it could not list its tools though it is connected: what is known of them is not whole. The
+    /// warnings say why.
+    #[serde(skip)]
+    pub unlisted: bool,
     /// Why it cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -133,6 +137,7 @@ impl ServerReport {
             name: None,
             revision: None,
             tools: 0,
+            unlisted: false,
             error: Some(reason),
             warnings: Vec::new(),
             noise: 0,
@@ -274,6 +279,7 @@ impl Starting {
             )),
             revision: Some(revision.to_owned()),
             tools: 0,
+            unlisted: false,
             error: None,
             warnings: Vec::new(),
             noise: 0,
@@ -288,10 +294,13 @@ impl Starting {
                 return failed(format!("it ended while it listed its tools: {error}"));
             }
             // A server without usable tools may still have resources and prompts.
-            Ok(Err(error)) => Listing {
-                warnings: vec![format!("its tools cannot be listed: {error}")],
-                ..Listing::default()
-            },
+            Ok(Err(error)) => {
+                report.unlisted = true;
+                Listing {
+                    warnings: vec![format!("its tools cannot be listed: {error}")],
+                    ..Listing::default()
+                }
+            }
             Err(_) => {
                 return failed(format!("it did not list its tools within {wait:?}; allow it more time"));
             }

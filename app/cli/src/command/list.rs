@@ -36,7 +36,7 @@ struct ToolList<'a> {
 pub(super) fn tools(global: &Global, session: &Session, output: &Arc<Output>) -> Exit {
     let catalogue = session.gate.catalogue();
     let tools: Vec<&OfferedTool> = catalogue.tools().map(AsRef::as_ref).collect();
-    let unlisted = session.gate.reports().iter().any(is_unlisted);
+    let unlisted = session.gate.reports().iter().any(|report| report.unlisted);
     let exit = if unlisted { Exit::ServerFailed } else { Exit::Done };
     if global.json {
         output.json(&ToolList {
@@ -52,12 +52,6 @@ pub(super) fn tools(global: &Global, session: &Session, output: &Arc<Output>) ->
     let blocks: Vec<String> = tools.iter().map(|tool| tool_block(tool)).collect();
     print(output, &blocks);
     exit
-}
-
-/// Whether a server is connected but did not list its tools: the list that was asked for is not whole.
-fn is_unlisted(report: &ServerReport) -> bool {
-    let cannot = |warning: &String| warning.starts_with("its tools cannot be listed");
-    report.warnings.iter().any(cannot)
 }
 
 fn shown(tool: &OfferedTool) -> ShownTool<'_> {
