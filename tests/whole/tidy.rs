@@ -11,14 +11,25 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trunkline-types", &[]),
     ("trunkline-proto", &["trunkline-types"]),
     ("trunkline-schema", &[]),
-    ("trunkline-transport", &[]),
+    ("trunkline-transport", &["trunkline-types"]),
+    ("trunkline-http", &["trunkline-proto", "trunkline-transport"]),
     (
         "trunkline-client",
-        &["trunkline-proto", "trunkline-schema", "trunkline-transport"],
+        &[
+            "trunkline-proto",
+            "trunkline-schema",
+            "trunkline-transport",
+            "trunkline-http",
+        ],
     ),
     (
         "trunkline-server",
-        &["trunkline-proto", "trunkline-schema", "trunkline-transport"],
+        &[
+            "trunkline-proto",
+            "trunkline-schema",
+            "trunkline-transport",
+            "trunkline-http",
+        ],
     ),
     ("trunkline", &["trunkline-client", "trunkline-server"]),
     ("trunkline-journal", &["trunkline-transport"]),
