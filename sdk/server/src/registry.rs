@@ -2,21 +2,22 @@
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::task::{Context, Poll};
 
-use tokio::sync::mpsc;
+use tokio::sync::broadcast;
 use trunkline_proto::Sealer;
 use trunkline_proto::server::{Change, Config};
 use trunkline_types::{Extra, ListCapability, Resource, ResourcesCapability, ServerCapabilities};
 
-use crate::DefinitionError;
 use crate::completion::{CompletionEntry, CompletionKey};
 use crate::prompt::PromptEntry;
 use crate::resource::{Readable, Template};
 use crate::service::RequestService;
 use crate::spent::SpentStates;
 use crate::tool::Registered;
+use crate::{BoxFuture, DefinitionError};
 
 /// How many changes a connection may lag behind before it is told that everything changed.
 const CHANGES_HELD: usize = 256;
@@ -27,6 +28,8 @@ pub(crate) const PAGE_SIZE: usize = 250;
 #[derive(Debug, Clone)]
 pub(crate) struct Registry {
     pub(crate) config: Config,
+    /// The same with the capabilities that follow from what is registered; made when it is first asked for.
+    served: OnceLock<Arc<Config>>,
     pub(crate) page_size: usize,
     pub(crate) list_ttl_ms: i64,
     pub(crate) logging: bool,
@@ -44,6 +47,7 @@ impl Registry {
     fn new(config: Config) -> Self {
         Self {
             config,
+            served: OnceLock::new(),
             page_size: PAGE_SIZE,
             list_ttl_ms: 0,
             logging: true,
@@ -146,24 +150,50 @@ impl Registry {
     }
 }
 
-/// One connection that wants to hear of changes.
-#[derive(Debug)]
-struct Listener {
-    changes: mpsc::Sender<Change>,
-    lagged: Arc<AtomicBool>,
+/// What a connection hears of changes.
+#[derive(Debug, Clone)]
+pub(crate) enum News {
+    /// Something changed.
+    Change(Change),
+    /// Some changes were missed: everything may have changed.
+    Everything,
 }
 
 /// The changes that one connection has not heard of yet.
-#[derive(Debug)]
 pub(crate) struct Changes {
-    pub(crate) next: mpsc::Receiver<Change>,
-    lagged: Arc<AtomicBool>,
+    next: BoxFuture<(News, broadcast::Receiver<Change>)>,
 }
 
 impl Changes {
-    /// Whether some were lost since the last time this was asked.
-    pub(crate) fn take_lagged(&self) -> bool {
-        self.lagged.swap(false, Ordering::AcqRel)
+    fn new(changes: broadcast::Receiver<Change>) -> Self {
+        Self {
+            next: Box::pin(Self::hear(changes)),
+        }
+    }
+
+    async fn hear(mut changes: broadcast::Receiver<Change>) -> (News, broadcast::Receiver<Change>) {
+        match changes.recv().await {
+            Ok(change) => (News::Change(change), changes),
+            Err(broadcast::error::RecvError::Lagged(_)) => {
+                let changes = changes.resubscribe();
+                (News::Everything, changes)
+            }
+            // The server holds the other end as long as it is served.
+            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        }
+    }
+
+    /// The next change, when there is one.
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<News> {
+        let (news, changes) = std::task::ready!(self.next.as_mut().poll(cx));
+        *self = Self::new(changes);
+        Poll::Ready(news)
+    }
+}
+
+impl fmt::Debug for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Changes")
     }
 }
 
@@ -171,7 +201,7 @@ impl Changes {
 #[derive(Debug)]
 pub(crate) struct Shared {
     registry: RwLock<Arc<Registry>>,
-    listeners: Mutex<Vec<Listener>>,
+    changes: broadcast::Sender<Change>,
     sealer: RwLock<Option<Sealer>>,
     spent: Mutex<SpentStates>,
 }
@@ -181,7 +211,7 @@ impl Shared {
         let registry = RwLock::new(Arc::new(Registry::new(config)));
         Self {
             registry,
-            listeners: Mutex::new(Vec::new()),
+            changes: broadcast::Sender::new(CHANGES_HELD),
             sealer: RwLock::new(None),
             spent: Mutex::default(),
         }
@@ -195,15 +225,20 @@ impl Shared {
     /// Changes what is registered. Requests that run keep what they started with.
     pub(crate) fn change<R>(&self, with: impl FnOnce(&mut Registry) -> R) -> R {
         let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
-        with(Arc::make_mut(&mut registry))
+        let registry = Arc::make_mut(&mut registry);
+        registry.served = OnceLock::new();
+        with(registry)
     }
 
     pub(crate) fn config(&self) -> Arc<Config> {
         let registry = self.registry();
-        Arc::new(Config {
-            capabilities: registry.capabilities(),
-            ..registry.config.clone()
-        })
+        let served = registry.served.get_or_init(|| {
+            Arc::new(Config {
+                capabilities: registry.capabilities(),
+                ..registry.config.clone()
+            })
+        });
+        Arc::clone(served)
     }
 
     pub(crate) fn name(&self) -> String {
@@ -217,30 +252,13 @@ impl Shared {
 
     /// Tells every connection. One that does not keep up is told later that everything changed.
     pub(crate) fn announce(&self, change: &Change) {
-        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.retain(|listener| match listener.changes.try_send(change.clone()) {
-            Ok(()) => true,
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                listener.lagged.store(true, Ordering::Release);
-                // Were the queue emptied before this, nothing else would wake the connection.
-                let _ = listener.changes.try_send(change.clone());
-                true
-            }
-            Err(mpsc::error::TrySendError::Closed(_)) => false,
-        });
+        // Nobody listens: nobody misses it.
+        let _ = self.changes.send(change.clone());
     }
 
     /// The changes from now on, for one connection.
     pub(crate) fn listen(&self) -> Changes {
-        let (changes, next) = mpsc::channel(CHANGES_HELD);
-        let lagged = Arc::new(AtomicBool::new(false));
-        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.retain(|listener| !listener.changes.is_closed());
-        listeners.push(Listener {
-            changes,
-            lagged: Arc::clone(&lagged),
-        });
-        Changes { next, lagged }
+        Changes::new(self.changes.subscribe())
     }
 
     /// Notes that a request's state is used now. Whether this process did not see it before.

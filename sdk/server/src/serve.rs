@@ -20,8 +20,8 @@ use trunkline_proto::server::{AskError, AskId, Connection, Incoming, IncomingReq
 use trunkline_transport::{Received, Transport};
 use trunkline_types::{ErrorObject, RequestId};
 
-use crate::context::{NOTICES_HELD, Origin, Outbound, Sending};
-use crate::registry::{Changes, Shared};
+use crate::context::{NOTICES_HELD, Origin, Outbound, Outlet, Sending};
+use crate::registry::{Changes, News, Shared};
 use crate::service::RequestService;
 use crate::{BoxFuture, Reply, ServeError, ServerRequest};
 
@@ -199,7 +199,7 @@ impl<T: Transport> Driver<T> {
         // Nobody will answer any more.
         self.asked.clear();
         // But somebody may still read.
-        self.connection.close_streams();
+        self.connection.close_shared_streams();
         self.transmit();
     }
 
@@ -234,7 +234,7 @@ impl<T: Transport> Driver<T> {
             meta: request.meta,
             log_level: request.log_level,
             principal: String::new(),
-            outbound: self.outbound.0.clone(),
+            outlet: Outlet::Connection(self.outbound.0.clone()),
             sending: Mutex::new(Sending::default()),
             seed: OnceLock::new(),
         });
@@ -326,17 +326,13 @@ impl<T: Transport> Driver<T> {
         let mut moved = false;
         // While the client does not read, changes are left where they are, and lost ones sum up to one lag.
         while self.transport.queued() <= HIGH_WATER {
-            if let Poll::Ready(Some(change)) = self.changes.next.poll_recv(cx) {
-                self.connection.publish(&change);
-                self.transmit();
-                moved = true;
-                continue;
+            match self.changes.poll_next(cx) {
+                Poll::Ready(News::Change(change)) => self.connection.publish(&change),
+                Poll::Ready(News::Everything) => self.connection.publish_all(),
+                Poll::Pending => break,
             }
-            if self.changes.take_lagged() {
-                self.connection.publish_all();
-                self.transmit();
-            }
-            break;
+            self.transmit();
+            moved = true;
         }
         moved
     }

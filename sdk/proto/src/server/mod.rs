@@ -168,6 +168,11 @@ impl Connection {
         self.asks.deadline()
     }
 
+    /// Takes one message that is read already. A transport that looks into messages reads each only once.
+    pub fn handle<'a>(&mut self, now: Duration, message: Message<'a>) -> Incoming<'a> {
+        self.handle_parsed(now, message, None)
+    }
+
     /// Takes one message.
     pub fn handle_message<'a>(&mut self, now: Duration, message: &'a [u8]) -> Incoming<'a> {
         match Message::parse(message) {

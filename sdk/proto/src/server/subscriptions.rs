@@ -209,18 +209,27 @@ impl Connection {
 
     /// Ends every stream of notices in good order: the server is about to go
     /// ([graceful closure](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure)).
-    pub fn close_streams(&mut self) {
-        for (id, _) in std::mem::take(&mut self.subscriptions.streams) {
+    /// Returns the requests that opened them.
+    pub fn close_streams(&mut self) -> Vec<RequestId> {
+        let streams = std::mem::take(&mut self.subscriptions.streams);
+        for id in streams.keys() {
             let mut result = EmptyResult::default();
-            result.meta_mut().extend(stream_meta(&id));
+            result.meta_mut().extend(stream_meta(id));
             let config = std::sync::Arc::clone(&self.config);
             let shape = config.shape(Revision::LATEST.profile());
             let result = shape
                 .write(&mut result, &ResultType::Complete)
                 .map_err(super::unwritable);
-            self.finish(&id, result);
-            // The page on cancellation asks for this as well; a client that took the result ignores it
-            // (https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation).
+            self.finish(id, result);
+        }
+        streams.into_keys().collect()
+    }
+
+    /// Ends every stream of notices where all of them share one channel, such as stdio: the page on cancellation
+    /// asks for a notice as well, which a client that took the result ignores
+    /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation)).
+    pub fn close_shared_streams(&mut self) {
+        for id in self.close_streams() {
             self.transmit.extend(cancelled(id, None));
         }
     }
