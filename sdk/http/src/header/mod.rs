@@ -1,0 +1,1 @@
+//! Header names and values.
