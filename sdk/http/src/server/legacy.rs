@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
-use trunkline_types::{Message, Method, Revision, code};
+use trunkline_types::{Era, Message, Method, code};
 
 use super::accept::{EVENTS, JSON, accepts};
 use super::body::{Events, OnLeave, Source};
 use super::endpoint::Inner;
+use super::headers;
 use super::reply::{self, Refusal, Response};
 use super::session::{Session, SessionId, Streams, Taken};
 use super::stream::{Begin, read_event_id};
@@ -123,28 +124,24 @@ fn find(inner: &Inner, parts: &Parts) -> Result<Arc<Session>, Refusal> {
     Ok(session)
 }
 
-/// The header may be absent, as in revisions that do not know it, but not name what is not spoken here
+/// The header may be absent, as in revisions that do not know it, but not name what is not spoken here in a session
 /// ([rule](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header)).
 fn check_version(inner: &Inner, parts: &Parts) -> Result<(), Refusal> {
-    let Some(version) = parts.headers.get(header::PROTOCOL_VERSION) else {
-        return Ok(());
+    let said = match headers::only(&parts.headers, &header::PROTOCOL_VERSION) {
+        Ok(None) => return Ok(()),
+        Ok(Some(version)) => version,
+        Err(error) => return Err(Refusal::new(StatusCode::BAD_REQUEST, error.message)),
     };
-    let spoken = version
-        .to_str()
-        .is_ok_and(|version| inner.speaks(version) && Revision::from_name(version).is_some());
-    if spoken {
+    if inner.speaks(said, Era::Legacy) {
         return Ok(());
     }
     let names = inner.application.config().revision_names().join(", ");
-    let why = format!("this version of the protocol is not spoken here; these are: {names}");
+    let why = format!("this version of the protocol is not spoken in a session here; all versions: {names}");
     Err(Refusal::new(StatusCode::BAD_REQUEST, why))
 }
 
 /// Opens a stream that belongs to no request, or goes on with one that broke.
 pub(super) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response {
-    if !inner.has_sessions() {
-        return reply::not_allowed("POST");
-    }
     if !accepts(&parts.headers, EVENTS) {
         return reply::refused(StatusCode::NOT_ACCEPTABLE, "`Accept` must allow text/event-stream");
     }
@@ -183,9 +180,6 @@ pub(super) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response {
 
 /// Ends a session.
 pub(super) fn delete(inner: &Arc<Inner>, parts: &Parts) -> Response {
-    if !inner.has_sessions() {
-        return reply::not_allowed("POST");
-    }
     match find(inner, parts) {
         Ok(session) => {
             inner.sessions.close(session.id);
