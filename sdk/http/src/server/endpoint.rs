@@ -13,6 +13,7 @@ use http::{Method as Verb, Request, StatusCode};
 use http_body_util::BodyExt;
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
+use tokio::time::Instant;
 use tower_service::Service;
 use trunkline_types::{Era, HttpShape, Malformed, Message, Method, Revision};
 
@@ -22,7 +23,8 @@ use super::body::Body;
 use super::headers::Repeated;
 use super::options::Options;
 use super::reply::{self, Refusal, Response};
-use super::session::{Session, SessionId, Streams};
+use super::session::{Session, Streams};
+use super::session_id::SessionId;
 use super::sessions::Sessions;
 use super::stream::Budget;
 use super::{http_sse, legacy, modern, origin};
@@ -236,7 +238,10 @@ impl Inner {
     }
 }
 
-/// Reads a body that may have so many bytes, each part of which may take so long.
+/// After so many bytes of a body, it has its time once more.
+const PART: usize = 64 * 1024;
+
+/// Reads a body that may have so many bytes. It may take so long, and as long again for each further part.
 async fn read_body<B: http_body::Body<Data = Bytes>>(body: B, most: usize, wait: Duration) -> Result<Bytes, Refusal> {
     let too_large = || {
         let why = format!("a message may have at most {most} bytes");
@@ -246,11 +251,12 @@ async fn read_body<B: http_body::Body<Data = Bytes>>(body: B, most: usize, wait:
         return Err(too_large());
     }
     let mut body = std::pin::pin!(body);
+    let (mut deadline, mut due) = (Instant::now() + wait, PART);
     // Most bodies come in one piece, which is not copied.
     let mut whole = Bytes::new();
     let mut joined = BytesMut::new();
     loop {
-        let frame = match tokio::time::timeout(wait, body.frame()).await {
+        let frame = match tokio::time::timeout_at(deadline, body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
             Ok(None) => break,
             Ok(Some(Err(_))) => {
@@ -264,8 +270,12 @@ async fn read_body<B: http_body::Body<Data = Bytes>>(body: B, most: usize, wait:
             }
         };
         let Ok(piece) = frame.into_data() else { continue };
-        if whole.len() + joined.len() + piece.len() > most {
+        let read = whole.len() + joined.len() + piece.len();
+        if read > most {
             return Err(too_large());
+        }
+        if read >= due {
+            (deadline, due) = (Instant::now() + wait, read + PART);
         }
         if whole.is_empty() && joined.is_empty() {
             whole = piece;

@@ -82,6 +82,19 @@ impl Request {
         head.into_bytes()
     }
 
+    /// All of it as a server's own code sees it.
+    pub(crate) fn parts(&self) -> (http::request::Parts, Vec<u8>) {
+        let mut line = self.line.split(' ');
+        let mut request = http::Request::builder()
+            .method(line.next().unwrap())
+            .uri(line.next().unwrap());
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        (parts, self.body.clone())
+    }
+
     /// All of it, its length said in front.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let length = self.body.len().to_string();
