@@ -69,7 +69,10 @@ impl Outlet {
         answered
     }
 
-    #[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "only HTTP has a stream to let go of"))]
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(unused_variables, reason = "only HTTP has a stream to let go of")
+    )]
     fn release(&self, retry: Duration) {
         match self {
             Self::Connection(_) => {}
