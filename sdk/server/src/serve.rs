@@ -383,7 +383,7 @@ impl Drop for Ending {
 }
 
 /// A request's answer, whatever happens: a panic becomes an internal error.
-fn guarded(service: RequestService, request: ServerRequest) -> BoxFuture<Reply> {
+pub(crate) fn guarded(service: RequestService, request: ServerRequest) -> BoxFuture<Reply> {
     let method = request.method;
     let ending = Ending(Arc::clone(&request.origin));
     let mut running = None;

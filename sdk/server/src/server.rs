@@ -56,6 +56,11 @@ impl Server {
         }
     }
 
+    #[cfg(feature = "http")]
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+
     fn configure(self, with: impl FnOnce(&mut Config)) -> Self {
         self.shared.change(|registry| with(&mut registry.config));
         self

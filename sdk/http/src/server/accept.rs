@@ -28,7 +28,7 @@ pub(super) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
                     _ => continue,
                 },
             };
-            let refused = parts.any(|part| is_zero_quality(part));
+            let refused = parts.any(is_zero_quality);
             if best.is_none_or(|(ranked, _)| rank > ranked) {
                 best = Some((rank, !refused));
             }
@@ -73,7 +73,10 @@ mod tests {
         assert_eq!(both(Some("application/*, text/event-stream;q=0.5")), (true, true));
         assert_eq!(both(None), (true, true));
         assert_eq!(both(Some("*/*, text/event-stream;q=0")), (true, false));
-        assert_eq!(both(Some("text/*;q=0, text/event-stream, Application/JSON;charset=utf-8")), (true, true));
+        assert_eq!(
+            both(Some("text/*;q=0, text/event-stream, Application/JSON;charset=utf-8")),
+            (true, true)
+        );
         assert_eq!(both(Some("")), (false, false));
         assert_eq!(both(Some("text/html")), (false, false));
     }

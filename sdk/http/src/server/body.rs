@@ -78,29 +78,34 @@ pub(super) enum Source {
     Session(Arc<Session>, Box<dyn Changes>),
 }
 
-/// What the end of a body means, before its stream is over.
+/// Ends a task with whoever waits for it: a client that leaves cancels its request
+/// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#cancellation)).
+#[derive(Debug)]
+pub(super) struct AbortOnDrop(AbortHandle);
+
+impl AbortOnDrop {
+    pub(super) fn new(task: AbortHandle) -> Self {
+        Self(task)
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// What the end of a body means.
 #[derive(Debug)]
 pub(super) enum OnLeave {
     /// The client may come back.
     Nothing,
-    /// The client cancelled the request
-    /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#cancellation)).
-    Abort(Option<AbortHandle>),
+    /// The task of the request, if it has one, ends too.
+    Abort(#[expect(dead_code, reason = "held to be dropped")] Option<AbortOnDrop>),
     /// A stream that belongs to no request is left.
     Leave(Arc<Session>),
     /// The session cannot be without this stream.
     Close(Arc<Session>, Arc<Sessions>),
-}
-
-impl OnLeave {
-    fn happen(&mut self, stream: &Arc<Stream>) {
-        match std::mem::replace(self, Self::Nothing) {
-            Self::Nothing | Self::Abort(None) => {}
-            Self::Abort(Some(task)) => task.abort(),
-            Self::Leave(session) => session.leave(stream),
-            Self::Close(session, sessions) => sessions.close(session.id),
-        }
-    }
 }
 
 /// A stream of events on its way to the client.
@@ -127,8 +132,14 @@ impl fmt::Debug for Events {
 }
 
 impl Events {
-    pub(super) fn new(stream: Arc<Stream>, carrier: Carrier, source: Source, on_leave: OnLeave) -> Self {
-        let keep_alive = Duration::from_secs(15);
+    /// A client that hears nothing for the time of `keep_alive` gets a sign of life.
+    pub(super) fn new(
+        stream: Arc<Stream>,
+        carrier: Carrier,
+        source: Source,
+        on_leave: OnLeave,
+        keep_alive: Duration,
+    ) -> Self {
         Self {
             stream,
             carrier,
@@ -145,13 +156,6 @@ impl Events {
     /// Writes this first.
     pub(super) fn opening(mut self, opening: Vec<u8>) -> Self {
         self.opening = opening;
-        self
-    }
-
-    /// After how much silence the client gets a sign of life.
-    pub(super) fn keep_alive(mut self, wait: Duration) -> Self {
-        self.keep_alive = wait;
-        self.silence.as_mut().reset(Instant::now() + wait);
         self
     }
 
@@ -181,9 +185,6 @@ impl Events {
             return Poll::Ready(None);
         }
         self.silence.as_mut().reset(Instant::now() + self.keep_alive);
-        if self.silence.as_mut().poll(cx).is_ready() {
-            cx.waker().wake_by_ref();
-        }
         Poll::Ready(Some(out.into()))
     }
 
@@ -231,6 +232,10 @@ impl Events {
 impl Drop for Events {
     fn drop(&mut self) {
         self.stream.drop_carrier(self.carrier);
-        self.on_leave.happen(&self.stream);
+        match &self.on_leave {
+            OnLeave::Nothing | OnLeave::Abort(_) => {}
+            OnLeave::Leave(session) => session.leave(&self.stream),
+            OnLeave::Close(session, sessions) => sessions.close(session.id),
+        }
     }
 }

@@ -72,7 +72,7 @@ impl Default for Options {
 
 impl Options {
     /// Allows requests to this host, with or without a port: `mcp.example.com`, `mcp.example.com:8443`. Without a
-    /// port any port will do. `localhost`, `127.0.0.1` and `[::1]` are always allowed.
+    /// port any port will do. `localhost` and addresses, as opposed to names, are always allowed.
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.hosts.add(host.into());
         self

@@ -33,7 +33,9 @@ pub(super) fn admit(options: &Options, parts: &Parts) -> Result<Option<HeaderVal
 }
 
 fn host_is_allowed(options: &Options, parts: &Parts) -> bool {
-    let Allowed::Listed(allowed) = &options.hosts else { return true };
+    let Allowed::Listed(allowed) = &options.hosts else {
+        return true;
+    };
     let mut hosts = parts.headers.get_all(HOST).iter();
     let named = match (hosts.next(), hosts.next()) {
         (Some(host), None) => host.to_str().ok(),
@@ -43,14 +45,19 @@ fn host_is_allowed(options: &Options, parts: &Parts) -> bool {
     let Some(named) = named else { return false };
     let named = named.to_ascii_lowercase();
     let bare = without_port(&named);
-    is_loopback(bare) || allowed.iter().any(|host| *host == named || host == bare)
+    // An address is no name that somebody could have pointed here.
+    is_loopback(bare) || is_address(bare) || allowed.iter().any(|host| *host == named || host == bare)
 }
 
 fn origin_is_allowed(options: &Options, origin: &HeaderValue) -> bool {
-    let Allowed::Listed(allowed) = &options.origins else { return true };
+    let Allowed::Listed(allowed) = &options.origins else {
+        return true;
+    };
     let Ok(origin) = origin.to_str() else { return false };
     let origin = origin.to_ascii_lowercase();
-    let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    let rest = origin
+        .strip_prefix("http://")
+        .or_else(|| origin.strip_prefix("https://"));
     rest.is_some_and(|host| is_loopback(without_port(host))) || allowed.contains(&origin)
 }
 
@@ -60,6 +67,14 @@ fn without_port(host: &str) -> &str {
         Some((name, port)) if !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()) => name,
         _ => host,
     }
+}
+
+fn is_address(host: &str) -> bool {
+    let host = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+        .unwrap_or(host);
+    host.parse::<std::net::IpAddr>().is_ok()
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -99,39 +114,80 @@ mod tests {
     #[test]
     fn this_machine_is_always_served_and_a_foreign_name_never() {
         let options = Options::default();
-        for host in ["localhost", "localhost:3000", "127.0.0.1:1", "[::1]", "[::1]:80", "LOCALHOST"] {
+        for host in [
+            "localhost",
+            "localhost:3000",
+            "127.0.0.1:1",
+            "[::1]",
+            "[::1]:80",
+            "192.0.2.7:3000",
+            "LOCALHOST",
+        ] {
             assert!(admitted(&options, &[("host", host)]), "{host}");
         }
-        for host in ["evil.example", "evil.example:3000", "localhost.evil.example", "127.0.0.1.evil.example", ""] {
+        for host in [
+            "evil.example",
+            "evil.example:3000",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "",
+        ] {
             assert!(!admitted(&options, &[("host", host)]), "{host}");
         }
         assert!(!admitted(&options, &[]), "no name at all");
-        assert!(!admitted(&options, &[("host", "localhost"), ("host", "evil.example")]), "two names");
+        assert!(
+            !admitted(&options, &[("host", "localhost"), ("host", "evil.example")]),
+            "two names"
+        );
     }
 
     #[test]
     fn what_is_listed_is_served_too() {
-        let options = Options::default().allow_host("Mcp.example").allow_host("other.example:8443");
+        let options = Options::default()
+            .allow_host("Mcp.example")
+            .allow_host("other.example:8443");
         assert!(admitted(&options, &[("host", "mcp.example")]));
         assert!(admitted(&options, &[("host", "MCP.example:443")]));
         assert!(admitted(&options, &[("host", "other.example:8443")]));
         assert!(!admitted(&options, &[("host", "other.example")]));
         assert!(!admitted(&options, &[("host", "x.mcp.example")]));
-        assert!(admitted(&Options::default().allow_any_host(), &[("host", "evil.example")]));
+        assert!(admitted(
+            &Options::default().allow_any_host(),
+            &[("host", "evil.example")]
+        ));
     }
 
     #[test]
     fn only_pages_of_this_machine_and_of_the_list_may_call() {
         let of = |origin| [("host", "localhost"), ("origin", origin)];
         let options = Options::default().allow_origin("https://app.example");
-        for origin in ["http://localhost:5173", "https://127.0.0.1", "http://[::1]:1", "https://app.example"] {
+        for origin in [
+            "http://localhost:5173",
+            "https://127.0.0.1",
+            "http://[::1]:1",
+            "https://app.example",
+        ] {
             assert!(admitted(&options, &of(origin)), "{origin}");
         }
-        for origin in ["null", "http://evil.example", "http://app.example", "https://app.example:8443", "localhost", ""] {
+        for origin in [
+            "null",
+            "http://evil.example",
+            "http://app.example",
+            "https://app.example:8443",
+            "localhost",
+            "",
+        ] {
             assert!(!admitted(&options, &of(origin)), "{origin}");
         }
-        assert!(admitted(&Options::default().allow_any_origin(), &of("http://evil.example")));
-        let twice = [("host", "localhost"), ("origin", "http://localhost"), ("origin", "http://evil.example")];
+        assert!(admitted(
+            &Options::default().allow_any_origin(),
+            &of("http://evil.example")
+        ));
+        let twice = [
+            ("host", "localhost"),
+            ("origin", "http://localhost"),
+            ("origin", "http://evil.example"),
+        ];
         assert!(!admitted(&options, &twice));
     }
 }

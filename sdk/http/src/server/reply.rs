@@ -1,5 +1,7 @@
 //! Answers as HTTP.
 
+use std::borrow::Cow;
+
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
 use trunkline_types::{ErrorObject, Message, RequestId, code, encode};
@@ -44,15 +46,46 @@ pub(super) fn error(status: StatusCode, id: Option<&RequestId>, error: &ErrorObj
     message(status, encode::error(id, error))
 }
 
-/// The request was refused before it was read; `why` tells the client's owner what to do.
-pub(super) fn refused(status: StatusCode, why: &str) -> Response {
-    error(status, None, &ErrorObject::invalid_request(why))
+/// The request is refused before it is known; `why` tells the client's owner what to do.
+pub(super) fn refused(status: StatusCode, why: impl Into<Cow<'static, str>>) -> Response {
+    Refusal::new(status, why).into()
+}
+
+/// Why a request is refused before it is known.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    why: Cow<'static, str>,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, why: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            status,
+            why: why.into(),
+        }
+    }
+}
+
+impl From<Refusal> for Response {
+    fn from(refusal: Refusal) -> Self {
+        error(refusal.status, None, &ErrorObject::invalid_request(refusal.why))
+    }
+}
+
+/// The client does not take what it would get
+/// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#sending-messages)).
+pub(super) fn not_acceptable(id: Option<&RequestId>) -> Response {
+    let why = "`Accept` must allow both application/json and text/event-stream";
+    error(StatusCode::NOT_ACCEPTABLE, id, &ErrorObject::invalid_request(why))
 }
 
 /// There is no room now, but there will be.
-pub(super) fn busy(why: &str) -> Response {
+pub(super) fn busy(why: &'static str) -> Response {
     let mut response = refused(StatusCode::SERVICE_UNAVAILABLE, why);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("10"));
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from_static("10"));
     response
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use trunkline_proto::Timeouts;
 use trunkline_proto::server::{AskError, AskId, Config, Connection, Incoming, IncomingRequest};
-use trunkline_types::{ErrorObject, InputRequest, Profile, RequestId};
+use trunkline_types::{ErrorObject, InputRequest, Message, Profile, RequestId};
 
 use super::application::{Application, ApplicationRequest, Asking, News, Reply};
 use super::stream::{Budget, Carrier, Resumable, Stream};
@@ -56,6 +56,15 @@ impl std::fmt::Display for SessionId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:032x}", self.0)
     }
+}
+
+/// How what a session says reaches its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Streams {
+    /// By one stream for everything.
+    One,
+    /// By a stream for each request, and others for the rest.
+    Several,
 }
 
 /// What a message came to.
@@ -126,15 +135,18 @@ impl Session {
         id: SessionId,
         principal: String,
         config: Arc<Config>,
-        shared_stream: Option<Arc<Stream>>,
+        streams: Streams,
         budget: Arc<Budget>,
         retry: Duration,
-    ) -> Self {
+    ) -> Arc<Self> {
         let epoch = Instant::now();
-        Self {
+        Arc::new_cyclic(|session| Self {
             id,
             principal,
-            shared_stream,
+            shared_stream: match streams {
+                Streams::One => Some(Stream::new(Weak::clone(session), None)),
+                Streams::Several => None,
+            },
             epoch,
             budget,
             retry,
@@ -148,7 +160,7 @@ impl Session {
                 used: epoch,
                 ended: false,
             }),
-        }
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -164,12 +176,15 @@ impl Session {
         self.lock().connection.session_profile()
     }
 
-    /// Takes one message, and does at once what needs no handler.
-    pub(super) fn take<'a>(&self, message: &'a [u8]) -> Taken<'a> {
+    /// Takes one message, `read` already unless it could not be, and does at once what needs no handler.
+    pub(super) fn take<'a>(&self, read: Option<Message<'a>>, message: &'a [u8]) -> Taken<'a> {
         let now = self.now();
         let mut state = self.lock();
         state.used = Instant::now();
-        let incoming = state.connection.handle_message(now, message);
+        let incoming = match read {
+            Some(read) => state.connection.handle(now, read),
+            None => state.connection.handle_message(now, message),
+        };
         let mut said = state.said();
         let mut requests = Vec::new();
         let mut open = vec![incoming];
@@ -179,11 +194,11 @@ impl Session {
                 Incoming::Batch(all) => open.extend(all.into_iter().rev()),
                 // What the connection says to a cancellation is what is left of a batch: it goes where the
                 // batch came from.
-                Incoming::Cancelled(id) => Self::cancel(&mut state, &id, &mut said),
+                Incoming::Cancelled(id) => self.cancel(&mut state, &id, &mut said),
                 Incoming::Answered(ask, outcome) => {
                     if let Some(asked) = state.asked.remove(&ask) {
                         // The handler may be gone by now.
-                        let _ = asked.asking.send(outcome.and_then(read_answer));
+                        let _ = asked.asking.send(outcome.and_then(|result| read_answer(&result)));
                     }
                 }
                 Incoming::Ready | Incoming::RootsChanged | Incoming::Nothing => {}
@@ -198,15 +213,21 @@ impl Session {
         }
     }
 
-    fn cancel(state: &mut State, id: &RequestId, said: &mut Vec<Vec<u8>>) {
-        let Some(running) = state.running.remove(id) else { return };
+    fn cancel(&self, state: &mut State, id: &RequestId, said: &mut Vec<Vec<u8>>) {
+        let Some(running) = state.running.remove(id) else {
+            return;
+        };
         if let Some(abort) = running.abort {
             abort.abort();
         }
-        let is_shared = state.running.values().any(|other| Arc::ptr_eq(&other.stream, &running.stream));
-        if !is_shared {
-            running.stream.close(said.pop());
+        let is_shared = state
+            .running
+            .values()
+            .any(|other| Arc::ptr_eq(&other.stream, &running.stream));
+        if is_shared || self.shared_stream.is_some() {
+            return;
         }
+        running.stream.close(said.pop());
     }
 
     /// A stream for the answer to a message with requests.
@@ -215,7 +236,10 @@ impl Session {
             return Arc::clone(shared);
         }
         let mut state = self.lock();
-        let polls = state.connection.session_profile().is_some_and(|profile| profile.polling);
+        let polls = state
+            .connection
+            .session_profile()
+            .is_some_and(|profile| profile.polling);
         let resumable = Resumable {
             name: state.name_stream(),
             budget: Arc::clone(&self.budget),
@@ -271,6 +295,13 @@ impl Session {
         }
     }
 
+    /// Sends an answer of the session's own, where everything leaves by one stream.
+    pub(super) fn say(&self, answer: Vec<u8>) {
+        if let Some(shared) = &self.shared_stream {
+            shared.push(answer);
+        }
+    }
+
     fn finish(&self, id: &RequestId, reply: Reply, stream: &Arc<Stream>) {
         let mut state = self.lock();
         state.used = Instant::now();
@@ -301,7 +332,9 @@ impl Session {
     pub(super) fn ask(&self, stream: &Stream, request: &InputRequest, asking: Asking) {
         let now = self.now();
         let mut state = self.lock();
-        let Some(stream) = self.stream_of(&state, stream) else { return };
+        let Some(stream) = self.stream_of(&state, stream) else {
+            return;
+        };
         match state.connection.ask(now, request, ASK) {
             Ok(ask) => {
                 for question in state.said() {
@@ -327,7 +360,12 @@ impl Session {
         let mut state = self.lock();
         state.streams.push(Arc::clone(stream));
         let ended = |stream: &Arc<Stream>| stream.closed_since().is_some();
-        let over = state.streams.iter().filter(|stream| ended(stream)).count().saturating_sub(KEPT_STREAMS);
+        let over = state
+            .streams
+            .iter()
+            .filter(|stream| ended(stream))
+            .count()
+            .saturating_sub(KEPT_STREAMS);
         for _ in 0..over {
             if let Some(oldest) = state.streams.iter().position(ended) {
                 state.streams.remove(oldest);
@@ -408,7 +446,11 @@ impl Session {
             }
         }
         Self::withdraw(&mut state);
-        let is_kept = |stream: &Arc<Stream>| stream.closed_since().is_none_or(|since| since.elapsed() < KEPT_AFTER_END);
+        let is_kept = |stream: &Arc<Stream>| {
+            stream
+                .closed_since()
+                .is_none_or(|since| since.elapsed() < KEPT_AFTER_END)
+        };
         state.streams.retain(is_kept);
         let is_busy = !state.running.is_empty() || !state.standing.is_empty() || self.shared_stream.is_some();
         is_busy || state.used.elapsed() < idle
@@ -427,11 +469,15 @@ impl Session {
         }
         let streams = std::mem::take(&mut state.streams);
         let standing = std::mem::take(&mut state.standing);
-        streams.iter().chain(&standing).chain(&self.shared_stream).for_each(|stream| stream.close(None));
+        streams
+            .iter()
+            .chain(&standing)
+            .chain(&self.shared_stream)
+            .for_each(|stream| stream.close(None));
     }
 }
 
 /// The answer to a question, decoded.
-fn read_answer(result: Box<RawValue>) -> Result<Value, AskError> {
+fn read_answer(result: &RawValue) -> Result<Value, AskError> {
     serde_json::from_str(result.get()).map_err(|error| AskError::Unusable(error.to_string()))
 }

@@ -36,6 +36,10 @@ impl Sessions {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.lock().sessions.len()
+    }
+
     /// Whether one more would be too many.
     pub(super) fn is_full(&self) -> bool {
         self.lock().sessions.len() >= self.most
@@ -57,7 +61,11 @@ impl Sessions {
     /// The session of that id, if it is this principal's.
     pub(super) fn find(&self, id: SessionId, principal: &str) -> Option<Arc<Session>> {
         let table = self.lock();
-        table.sessions.get(&id).filter(|session| session.principal == principal).cloned()
+        table
+            .sessions
+            .get(&id)
+            .filter(|session| session.principal == principal)
+            .cloned()
     }
 
     /// Ends a session.
@@ -71,7 +79,9 @@ impl Sessions {
     /// Ends all of them.
     pub(super) fn close_all(&self) {
         let sessions = std::mem::take(&mut self.lock().sessions);
-        sessions.into_values().for_each(|session| session.end());
+        for session in sessions.into_values() {
+            session.end();
+        }
     }
 
     /// Looks at every session. False if none is left, and nobody looks any more.

@@ -5,15 +5,18 @@
 //! then each event has an id, and the last ones are kept after they were sent.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use http::StatusCode;
 use tokio::time::Instant;
-use trunkline_types::InputRequest;
+use trunkline_types::{InputRequest, RequestId, encode};
 
-use super::application::{Asking, Outlet};
+use super::application::{Asking, Outlet, Reply};
+use super::reply::modern_status;
 use super::session::Session;
 use crate::sse::{encode_event, encode_retry};
 
@@ -48,11 +51,6 @@ impl Budget {
     fn is_over(&self) -> bool {
         self.used.load(Ordering::Relaxed) > self.most
     }
-
-    #[cfg(test)]
-    pub(super) fn used(&self) -> usize {
-        self.used.load(Ordering::Relaxed)
-    }
 }
 
 /// What makes a stream one that the client may come back to.
@@ -73,7 +71,7 @@ pub(super) struct Carrier(u64);
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Begin {
     /// It is all there is: no stream is needed.
-    Whole(Vec<u8>),
+    Whole(StatusCode, Vec<u8>),
     /// There is more to say than one message, or earlier.
     Events,
     /// It is over without a word: the request was cancelled.
@@ -103,6 +101,8 @@ struct State {
     carried: usize,
     carried_bytes: usize,
     waiting_bytes: usize,
+    /// What the last message means as HTTP, should it be the only one.
+    status: StatusCode,
     /// Nothing follows.
     closed: Option<Instant>,
     /// The connection is to be let go of, and the client to come back after this wait.
@@ -176,7 +176,11 @@ impl Stream {
         if state.closed.is_some() {
             return;
         }
-        let lost = !state.is_carried && self.resumable.as_ref().is_some_and(|resumable| resumable.budget.is_over());
+        let lost = !state.is_carried
+            && self
+                .resumable
+                .as_ref()
+                .is_some_and(|resumable| resumable.budget.is_over());
         if let Some(last) = last.filter(|_| !lost) {
             self.add(&mut state, last);
         }
@@ -184,16 +188,34 @@ impl Stream {
         state.wake();
     }
 
+    /// Ends the stream with the answer to a modern request.
+    pub(super) fn finish(&self, id: &RequestId, reply: Reply) {
+        let answer = match reply {
+            Ok(result) => encode::result(id, &result),
+            Err(error) => {
+                self.lock().status = modern_status(&error);
+                encode::error(Some(id), &error)
+            }
+        };
+        self.close(Some(answer));
+    }
+
     /// Since when nothing follows.
     pub(super) fn closed_since(&self) -> Option<Instant> {
         self.lock().closed
     }
 
-    /// Waits for how the answer begins.
-    pub(super) fn poll_begin(&self, cx: &mut Context<'_>) -> Poll<Begin> {
+    /// Waits for how the answer begins. Who waits long is shown a stream, so that nothing between takes the
+    /// connection for dead.
+    pub(super) async fn begin(&self, patience: Duration) -> Begin {
+        let begin = poll_fn(|cx| self.poll_begin(cx));
+        tokio::time::timeout(patience, begin).await.unwrap_or(Begin::Events)
+    }
+
+    fn poll_begin(&self, cx: &mut Context<'_>) -> Poll<Begin> {
         let mut state = self.lock();
         if state.closed.is_some() && state.released.is_none() && state.events.len() == 1 {
-            return Poll::Ready(Begin::Whole(self.take_only(&mut state)));
+            return Poll::Ready(Begin::Whole(state.status, self.take_only(&mut state)));
         }
         if state.closed.is_some() && state.events.is_empty() {
             return Poll::Ready(Begin::Nothing);
@@ -298,7 +320,7 @@ impl Stream {
         };
         while state.carried > kept || (state.carried > 0 && state.carried_bytes > bytes) {
             let Some(event) = state.events.pop_front() else { return };
-            state.first = state.first + 1;
+            state.first += 1;
             state.carried -= 1;
             state.carried_bytes -= event.len();
             self.forget(event.len());
@@ -343,7 +365,11 @@ impl Outlet for Stream {
     }
 
     fn release(&self, retry: Duration) {
-        if self.resumable.as_ref().is_none_or(|resumable| resumable.retry.is_none()) {
+        if self
+            .resumable
+            .as_ref()
+            .is_none_or(|resumable| resumable.retry.is_none())
+        {
             return;
         }
         let mut state = self.lock();
@@ -367,6 +393,10 @@ fn event_id(name: u64, number: u64) -> String {
 /// Reads the id of an event.
 pub(super) fn read_event_id(id: &str) -> Option<(u64, u64)> {
     let (name, number) = id.split_once('-')?;
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;
+    let digits = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then(|| text.parse().ok())?
+    };
     Some((digits(name)?, digits(number)?))
 }

@@ -158,6 +158,11 @@ impl Connection {
         self.in_flight.len() - self.subscriptions.listening()
     }
 
+    /// How many streams of notices are open (modern).
+    pub fn streams(&self) -> usize {
+        self.subscriptions.listening()
+    }
+
     /// The next message to send. Ask until there is none, after every other call.
     pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
         self.transmit.pop_front()
@@ -408,7 +413,7 @@ impl Connection {
         Revision::from_name(version)
             .filter(|revision| revision.era() == Era::Modern && self.config.revisions.contains(revision))
             .map(Revision::profile)
-            .ok_or_else(|| ErrorObject::unsupported_version(version, &self.config.revision_names()))
+            .ok_or_else(|| self.config.unsupported(version))
     }
 
     fn open(&mut self, id: RequestId, batch: Option<u64>) {
