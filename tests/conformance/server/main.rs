@@ -11,7 +11,6 @@ mod resources;
 mod rounds;
 mod schemas;
 mod streams;
-mod tasks;
 
 use std::error::Error;
 use std::io::Write;
@@ -31,7 +30,6 @@ fn server() -> Server {
         changes::register,
         forms::register,
         rounds::register,
-        tasks::register,
     ];
     parts.into_iter().fold(server, |server, register| register(server))
 }
