@@ -43,7 +43,7 @@ pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, read: Option<Message
             for request in requests {
                 session.start(&*inner.application, request, &stream).await;
             }
-            match stream.begin(inner.options.keep_alive).await {
+            match stream.begin(&inner.options).await {
                 Begin::Whole(status, answer) => reply::message(status, answer),
                 Begin::Nothing => reply::no_events(),
                 Begin::Events => {

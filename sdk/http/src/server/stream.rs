@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use trunkline_types::{InputRequest, RequestId, encode};
 
 use super::application::{Asking, Outlet, Reply};
+use super::options::Options;
 use super::reply::modern_status;
 use super::session::Session;
 use crate::sse::{encode_event, encode_retry};
@@ -207,9 +208,16 @@ impl Stream {
 
     /// Waits for how the answer begins. Who waits long is shown a stream, so that nothing between takes the
     /// connection for dead.
-    pub(super) async fn begin(&self, patience: Duration) -> Begin {
+    pub(super) async fn begin(&self, options: &Options) -> Begin {
         let begin = poll_fn(|cx| self.poll_begin(cx));
-        tokio::time::timeout(patience, begin).await.unwrap_or(Begin::Events)
+        if options.stream_at_once {
+            // What is refused has a status that a stream cannot have.
+            let is_refused = self.lock().status != StatusCode::OK;
+            return if is_refused { begin.await } else { Begin::Events };
+        }
+        tokio::time::timeout(options.keep_alive, begin)
+            .await
+            .unwrap_or(Begin::Events)
     }
 
     fn poll_begin(&self, cx: &mut Context<'_>) -> Poll<Begin> {
