@@ -23,8 +23,16 @@ pub(super) enum Status {
 pub(super) struct Check {
     pub(super) id: String,
     pub(super) status: Status,
-    /// What is wrong, in the suite's own words, still escaped as in JSON.
+    /// What is wrong, else what was checked, in the suite's own words, still escaped as in JSON.
     pub(super) message: String,
+}
+
+impl Check {
+    /// Whether it judges nothing because it only shows a message, one way or the other.
+    pub(super) fn is_traffic(&self) -> bool {
+        let kinds = ["incoming-", "outgoing-", "stream-closed"];
+        self.status == Status::Info && kinds.iter().any(|kind| self.id.starts_with(kind))
+    }
 }
 
 /// The checks of the scenario whose results were left below `folder` in one named `NAME-TIME`.
@@ -46,26 +54,44 @@ pub(super) fn of_scenario(folder: &Path, name: &str) -> Result<Vec<Check>, Strin
     parse(&text).map_err(|why| format!("{}: {why}", path.display()))
 }
 
+/// The fields of a check that were read so far.
+#[derive(Default)]
+struct Fields {
+    id: Option<String>,
+    status: Option<Status>,
+    error: Option<String>,
+    description: String,
+}
+
+impl Fields {
+    fn into_check(self) -> Option<Check> {
+        Some(Check {
+            id: self.id?,
+            status: self.status?,
+            message: self.error.unwrap_or(self.description),
+        })
+    }
+}
+
 fn parse(text: &str) -> Result<Vec<Check>, String> {
     let mut checks: Vec<Check> = Vec::new();
-    let mut open: Option<(Option<String>, Option<Status>, String)> = None;
+    let mut open: Option<Fields> = None;
     for line in text.lines() {
         match line {
-            "  {" => open = Some((None, None, String::new())),
+            "  {" => open = Some(Fields::default()),
             "  }" | "  }," => {
-                let Some((Some(id), Some(status), message)) = open.take() else {
-                    return Err(format!("check {} has no id or status", checks.len() + 1));
-                };
-                checks.push(Check { id, status, message });
+                let check = open.take().and_then(Fields::into_check);
+                checks.push(check.ok_or_else(|| format!("check {} has no id or status", checks.len() + 1))?);
             }
             _ => {
                 let (Some(check), Some((name, value))) = (&mut open, field(line)) else {
                     continue;
                 };
                 match name {
-                    "id" => check.0 = Some(value.to_owned()),
-                    "status" => check.1 = Some(status(value)?),
-                    "errorMessage" => value.clone_into(&mut check.2),
+                    "id" => check.id = Some(value.to_owned()),
+                    "status" => check.status = Some(status(value)?),
+                    "errorMessage" => check.error = Some(value.to_owned()),
+                    "description" => value.clone_into(&mut check.description),
                     _ => {}
                 }
             }
@@ -101,6 +127,7 @@ mod tests {
   {
     "id": "tools-list",
     "name": "ToolsList",
+    "description": "there is a list",
     "status": "SUCCESS",
     "specReferences": [
       {
@@ -114,6 +141,7 @@ mod tests {
   },
   {
     "id": "order",
+    "description": "the list has an order",
     "status": "WARNING",
     "errorMessage": "it \"changed\",",
     "details": {}
@@ -130,10 +158,22 @@ mod tests {
         assert_eq!(
             found,
             [
-                ("tools-list", Status::Success, ""),
+                ("tools-list", Status::Success, "there is a list"),
                 ("order", Status::Warning, r#"it \"changed\","#)
             ]
         );
+    }
+
+    #[test]
+    fn a_remark_is_told_from_a_message_that_is_only_shown() {
+        let check = |id: &str, status| Check {
+            id: id.to_owned(),
+            status,
+            message: String::new(),
+        };
+        assert!(check("incoming-sse-event", Status::Info).is_traffic());
+        assert!(!check("incoming-sse-event", Status::Failure).is_traffic());
+        assert!(!check("server-sse-disconnect-resume", Status::Info).is_traffic());
     }
 
     #[test]
