@@ -51,7 +51,7 @@ async fn answer(
     for request in requests {
         session.start(&*inner.application, request, stream).await;
     }
-    match stream.begin(inner.options.keep_alive).await {
+    match stream.begin(&inner.options).await {
         Begin::Whole(status, answer) => reply::message(status, answer),
         Begin::Nothing if session.has_ended() => gone().into(),
         Begin::Nothing => reply::no_events(),

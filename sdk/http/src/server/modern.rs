@@ -113,7 +113,7 @@ async fn run(inner: &Arc<Inner>, parts: &Parts, request: IncomingRequest<'_>) ->
             Some(AbortOnDrop::new(task.abort_handle()))
         }
     };
-    match stream.begin(inner.options.keep_alive).await {
+    match stream.begin(&inner.options).await {
         Begin::Whole(status, answer) => reply::message(status, answer),
         Begin::Events | Begin::Nothing => {
             let carrier = stream.carry();

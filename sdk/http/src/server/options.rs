@@ -36,6 +36,9 @@ pub struct Options {
     pub keep_alive: Duration,
     /// How long a client should wait before it comes back to a stream that broke (legacy). Default 1 s.
     pub retry: Duration,
+    /// Whether every answer to a request begins as a stream at once, before its handler speaks. Default no: for
+    /// clients and proxies that must see a sign of life sooner than [`keep_alive`](Self::keep_alive) gives one.
+    pub stream_at_once: bool,
     pub(super) hosts: Allowed,
     pub(super) origins: Allowed,
 }
@@ -65,6 +68,7 @@ impl Default for Options {
             resume_bytes: 64 * 1024 * 1024,
             keep_alive: Duration::from_secs(15),
             retry: Duration::from_secs(1),
+            stream_at_once: false,
             hosts: Allowed::Listed(Vec::new()),
             origins: Allowed::Listed(Vec::new()),
         }
@@ -98,6 +102,12 @@ impl Options {
     /// are.
     pub fn allow_any_origin(mut self) -> Self {
         self.origins = Allowed::Any;
+        self
+    }
+
+    /// The same options, with every answer to a request as a stream.
+    pub fn with_stream_at_once(mut self) -> Self {
+        self.stream_at_once = true;
         self
     }
 
