@@ -16,6 +16,7 @@ use super::reply::{self, Response};
 use super::running::Taken;
 use super::session::Streams;
 use super::session_id::SessionId;
+use super::sessions::FULL;
 use crate::sse::encode_event;
 
 /// The last part of the path of the stream.
@@ -30,14 +31,14 @@ pub(super) fn open(inner: &Arc<Inner>, parts: &Parts) -> Response {
         return reply::refused(StatusCode::NOT_ACCEPTABLE, "`Accept` must allow text/event-stream");
     }
     let Some(stopping) = inner.stopping() else {
-        return reply::busy("the server is shutting down");
+        return reply::busy(None, "the server is shutting down");
     };
     let Some(session) = inner.new_session(super::principal(parts), Streams::One) else {
-        return reply::busy("the system gives no randomness to name a session with");
+        return reply::busy(None, "the system gives no randomness to name a session with");
     };
     let stream = session.open_stream(&mut session.lock());
     if !inner.sessions.open(Arc::clone(&session)) {
-        return reply::busy("there are too many sessions; end those that are not needed, or come back later");
+        return reply::busy(None, FULL);
     }
     let path = parts.uri.path();
     let address = format!(
@@ -61,7 +62,7 @@ pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, read: Option<Message
         .split('&')
         .find_map(|pair| pair.strip_prefix(SESSION))
         .and_then(SessionId::read);
-    let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts)));
+    let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts), Streams::One));
     let Some(session) = session else { return gone() };
     if let Some(Message::Request { id, params, .. }) = &read
         && Repeated::read(*params).version().is_some()

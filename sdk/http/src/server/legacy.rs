@@ -15,6 +15,7 @@ use super::reply::{self, Refusal, Response};
 use super::running::{Accepted, Taken};
 use super::session::{Session, Streams};
 use super::session_id::SessionId;
+use super::sessions::FULL;
 use super::stream::{Begin, Stream, read_event_id};
 use crate::header;
 
@@ -103,11 +104,12 @@ fn open(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8
     if !accepts(&parts.headers, JSON) || !accepts(&parts.headers, EVENTS) {
         return reply::not_acceptable(id_of(&read));
     }
+    let id = id_of(&read).cloned();
     if inner.sessions.is_full() {
-        return reply::busy("there are too many sessions; end those that are not needed, or come back later");
+        return reply::busy(id.as_ref(), FULL);
     }
     let Some(session) = inner.new_session(super::principal(parts), Streams::Several) else {
-        return reply::busy("the system gives no randomness to name a session with");
+        return reply::busy(id.as_ref(), "the system gives no randomness to name a session with");
     };
     let Taken::Answered(answer) = session.take(read, body) else {
         return reply::plain(StatusCode::BAD_REQUEST);
@@ -115,14 +117,14 @@ fn open(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8
     if session.profile().is_none() {
         return reply::message(status(&answer), answer);
     }
-    let Ok(id) = HeaderValue::try_from(session.id.to_string()) else {
+    let Ok(name) = HeaderValue::try_from(session.id.to_string()) else {
         return reply::plain(StatusCode::INTERNAL_SERVER_ERROR);
     };
     if !inner.sessions.open(session) {
-        return reply::busy("there are too many sessions; end those that are not needed, or come back later");
+        return reply::busy(id.as_ref(), FULL);
     }
     let mut response = reply::message(StatusCode::OK, answer);
-    response.headers_mut().insert(header::SESSION_ID, id);
+    response.headers_mut().insert(header::SESSION_ID, name);
     response
 }
 
@@ -142,7 +144,7 @@ fn find(inner: &Inner, parts: &Parts) -> Result<Arc<Session>, Refusal> {
         }
         (Some(id), None) => id.to_str().ok().and_then(SessionId::read),
     };
-    let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts)));
+    let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts), Streams::Several));
     let session = session.ok_or_else(gone)?;
     check_version(inner, parts)?;
     Ok(session)
@@ -190,7 +192,7 @@ pub(super) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response {
         return reply::events(Events::new(stream, carrier, Source::Handler, on_leave, keep_alive));
     }
     let Some(stopping) = inner.stopping() else {
-        return reply::busy("the server is shutting down");
+        return reply::busy(None, "the server is shutting down");
     };
     // Changes count from here, before the client can know that it hears them.
     let changes = inner.application.changes();

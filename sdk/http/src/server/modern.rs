@@ -10,7 +10,7 @@ use http::StatusCode;
 use http::request::Parts;
 use serde_json::value::RawValue;
 use trunkline_proto::server::{Connection, Incoming, IncomingRequest};
-use trunkline_types::{Era, ErrorObject, Message, code, meta_key};
+use trunkline_types::{Era, ErrorObject, Message, RequestId, code, meta_key};
 
 use super::accept::{EVENTS, JSON, accepts};
 use super::application::ApplicationRequest;
@@ -48,7 +48,7 @@ pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, message: Message<'_>
     };
     match connection.handle(Duration::ZERO, message) {
         Incoming::Request(request) => run(inner, parts, *request).await,
-        _ if connection.streams() > 0 => listen(inner, connection),
+        _ if connection.streams() > 0 => listen(inner, id, connection),
         _ => answered(connection.poll_transmit().unwrap_or_default()),
     }
 }
@@ -131,9 +131,9 @@ async fn run(inner: &Arc<Inner>, parts: &Parts, request: IncomingRequest<'_>) ->
 
 /// A stream of notices
 /// ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
-fn listen(inner: &Arc<Inner>, mut connection: Box<Connection>) -> Response {
+fn listen(inner: &Arc<Inner>, id: RequestId, mut connection: Box<Connection>) -> Response {
     let Some(stopping) = inner.stopping() else {
-        return reply::busy("the server is shutting down");
+        return reply::busy(Some(&id), "the server is shutting down");
     };
     let changes = inner.application.changes();
     let stream = Stream::new(Weak::new(), None);

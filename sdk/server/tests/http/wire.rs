@@ -173,6 +173,7 @@ impl Answer {
 pub(crate) struct Connection {
     socket: TcpStream,
     unread: Vec<u8>,
+    patience: Duration,
 }
 
 impl Connection {
@@ -181,7 +182,14 @@ impl Connection {
         Self {
             socket,
             unread: Vec::new(),
+            patience: PATIENCE,
         }
+    }
+
+    /// Waits as long as it takes: where the clock is paused, hours are nothing.
+    pub(crate) fn patient(mut self) -> Self {
+        self.patience = Duration::from_secs(24 * 3600);
+        self
     }
 
     pub(crate) async fn write(&mut self, bytes: &[u8]) {
@@ -201,7 +209,8 @@ impl Connection {
     /// Reads on. False at the end, however it came.
     async fn read(&mut self) -> bool {
         let mut piece = [0; 16 * 1024];
-        match within("an answer", self.socket.read(&mut piece)).await {
+        let read = tokio::time::timeout(self.patience, self.socket.read(&mut piece)).await;
+        match read.expect("an answer did not come") {
             Ok(0) | Err(_) => false,
             Ok(read) => {
                 self.unread.extend_from_slice(&piece[..read]);
