@@ -3,6 +3,7 @@
 //! Deprecated, and still spoken by clients.
 
 use std::sync::Arc;
+use std::task::Context;
 
 use http::StatusCode;
 use http::request::Parts;
@@ -56,7 +57,13 @@ pub(super) fn open(inner: &Arc<Inner>, parts: &Parts) -> Response {
 }
 
 /// Takes one message; the answer to it leaves by the stream.
-pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8]) -> Response {
+pub(super) fn post(
+    cx: &mut Context<'_>,
+    inner: &Arc<Inner>,
+    parts: &Parts,
+    read: Option<Message<'_>>,
+    body: &[u8],
+) -> Response {
     let query = parts.uri.query().unwrap_or_default();
     let id = query
         .split('&')
@@ -75,7 +82,7 @@ pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, read: Option<Message
         Taken::Answered(answer) => session.say(answer),
         Taken::Requests(stream, requests) => {
             for request in requests {
-                session.start(&*inner.application, request, &stream).await;
+                session.start(cx, &*inner.application, request, &stream);
             }
         }
         Taken::Unreadable => return reply::refused(StatusCode::BAD_REQUEST, "this is no message"),

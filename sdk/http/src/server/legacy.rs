@@ -2,69 +2,56 @@
 //! ([transport](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http)).
 
 use std::sync::Arc;
+use std::task::Context;
 
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
 use trunkline_types::{Era, Message, Method, RequestId, code};
 
 use super::accept::{EVENTS, JSON, accepts};
+use super::begun::{Begun, Waiting};
 use super::body::{Events, OnLeave, Source};
 use super::endpoint::Inner;
 use super::headers;
 use super::reply::{self, Refusal, Response};
-use super::running::{Accepted, Taken};
+use super::running::Taken;
 use super::session::{Session, Streams};
 use super::session_id::SessionId;
 use super::sessions::FULL;
-use super::stream::{Begin, Stream, read_event_id};
+use super::stream::read_event_id;
 use crate::header;
 
 /// Takes one message, or a batch where the session's revision has batches; then it is not `read` yet.
-pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8]) -> Response {
+pub(super) fn post(
+    cx: &mut Context<'_>,
+    inner: &Arc<Inner>,
+    parts: &Parts,
+    read: Option<Message<'_>>,
+    body: &[u8],
+) -> Begun {
     let is_opening = matches!(&read, Some(Message::Request { method, .. }) if method == Method::Initialize.name());
     if is_opening && !parts.headers.contains_key(header::SESSION_ID) {
-        return open(inner, parts, read, body);
+        return open(inner, parts, read, body).into();
     }
     let session = match find(inner, parts) {
         Ok(session) => session,
         Err(refusal) => return refusal.into(),
     };
     if !(accepts(&parts.headers, JSON) && accepts(&parts.headers, EVENTS)) && wants_answer(&read, body) {
-        return reply::not_acceptable(id_of(&read));
+        return reply::not_acceptable(id_of(&read)).into();
     }
     match session.take(read, body) {
-        Taken::Nothing => reply::plain(StatusCode::ACCEPTED),
-        Taken::Answered(answer) => reply::message(status(&answer), answer),
-        Taken::Requests(stream, requests) => answer(inner, &session, &stream, requests).await,
-        Taken::Unreadable => reply::refused(StatusCode::BAD_REQUEST, "this is no message"),
-        Taken::Gone => gone().into(),
-    }
-}
-
-/// Starts requests, and answers them by one message if that is all there is to say.
-async fn answer(
-    inner: &Arc<Inner>,
-    session: &Arc<Session>,
-    stream: &Arc<Stream>,
-    requests: Vec<Accepted<'_>>,
-) -> Response {
-    let attending = session.attend();
-    for request in requests {
-        session.start(&*inner.application, request, stream).await;
-    }
-    match stream.begin(&inner.options).await {
-        Begin::Whole(status, answer) => reply::message(status, answer),
-        Begin::Nothing if session.has_ended() => gone().into(),
-        Begin::Nothing => reply::no_events(),
-        Begin::Events => {
-            session.keep(stream);
-            let mut opening = Vec::new();
-            stream.prime(&mut opening);
-            let (carrier, on_leave) = (stream.carry(), OnLeave::Pause(attending));
-            let stream = Arc::clone(stream);
-            let events = Events::new(stream, carrier, Source::Handler, on_leave, inner.options.keep_alive);
-            reply::events(events.opening(opening))
+        Taken::Nothing => reply::plain(StatusCode::ACCEPTED).into(),
+        Taken::Answered(answer) => reply::message(status(&answer), answer).into(),
+        Taken::Requests(stream, requests) => {
+            let attending = session.attend();
+            for request in requests {
+                session.start(cx, &*inner.application, request, &stream);
+            }
+            Begun::Waits(Waiting::new(stream, OnLeave::Pause(attending)))
         }
+        Taken::Unreadable => reply::refused(StatusCode::BAD_REQUEST, "this is no message").into(),
+        Taken::Gone => gone().into(),
     }
 }
 
@@ -94,7 +81,7 @@ fn id_of<'a>(read: &'a Option<Message<'_>>) -> Option<&'a RequestId> {
     }
 }
 
-fn gone() -> Refusal {
+pub(super) fn gone() -> Refusal {
     let why = "there is no such session, or no longer: start one by `initialize`";
     Refusal::new(StatusCode::NOT_FOUND, why)
 }

@@ -148,13 +148,14 @@ async fn serve(
             Ok(endpoint.handle(request).await)
         }
     });
-    let connection = http1::Builder::new()
+    let mut builder = http1::Builder::new();
+    builder
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_WAIT)
         .max_headers(MAX_HEADERS)
-        .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(Stalled::new(connection, STALL)), service);
-    let mut connection = std::pin::pin!(connection);
+        .max_buf_size(MAX_HEAD);
+    let connection = TokioIo::new(Stalled::new(connection, STALL));
+    let mut connection = std::pin::pin!(builder.serve_connection(connection, service));
     tokio::select! {
         // A connection that breaks has told its requests so.
         _ = connection.as_mut() => return,
