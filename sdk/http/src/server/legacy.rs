@@ -37,8 +37,8 @@ pub(super) fn post(
         Ok(session) => session,
         Err(refusal) => return refusal.into(),
     };
-    if !(accepts(&parts.headers, JSON) && accepts(&parts.headers, EVENTS)) && wants_answer(&read, body) {
-        return reply::not_acceptable(id_of(&read)).into();
+    if !(accepts(&parts.headers, JSON) && accepts(&parts.headers, EVENTS)) && wants_answer(read.as_ref(), body) {
+        return reply::not_acceptable(id_of(read.as_ref())).into();
     }
     match session.take(read, body) {
         Taken::Nothing => reply::plain(StatusCode::ACCEPTED).into(),
@@ -64,7 +64,7 @@ fn status(answer: &[u8]) -> StatusCode {
 }
 
 /// Whether a message, or one of a batch, is a request.
-fn wants_answer(read: &Option<Message<'_>>, body: &[u8]) -> bool {
+fn wants_answer(read: Option<&Message<'_>>, body: &[u8]) -> bool {
     match read {
         Some(read) => matches!(read, Message::Request { .. }),
         None => Message::split_batch(body).is_ok_and(|parts| {
@@ -74,7 +74,7 @@ fn wants_answer(read: &Option<Message<'_>>, body: &[u8]) -> bool {
     }
 }
 
-fn id_of<'a>(read: &'a Option<Message<'_>>) -> Option<&'a RequestId> {
+fn id_of<'a>(read: Option<&'a Message<'_>>) -> Option<&'a RequestId> {
     match read {
         Some(Message::Request { id, .. }) => Some(id),
         _ => None,
@@ -89,9 +89,9 @@ pub(super) fn gone() -> Refusal {
 /// Opens a session, if the client and the server can agree on a revision.
 fn open(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8]) -> Response {
     if !accepts(&parts.headers, JSON) || !accepts(&parts.headers, EVENTS) {
-        return reply::not_acceptable(id_of(&read));
+        return reply::not_acceptable(id_of(read.as_ref()));
     }
-    let id = id_of(&read).cloned();
+    let id = id_of(read.as_ref()).cloned();
     if inner.sessions.is_full() {
         return reply::busy(id.as_ref(), FULL);
     }
