@@ -555,10 +555,10 @@ fn every_method_to_a_server_is_tried_by_some_scenario() {
         (Method::Listen, ".listen("),
     ];
     let tasks = [
-        Method::GetTask,
-        Method::GetTaskResult,
-        Method::CancelTask,
-        Method::ListTasks,
+        Method::GetLegacyTask,
+        Method::GetLegacyTaskResult,
+        Method::CancelLegacyTask,
+        Method::ListLegacyTasks,
     ];
     for facts in Method::TABLE
         .iter()
