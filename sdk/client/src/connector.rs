@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use trunkline_proto::Timeouts;
 use trunkline_proto::client::{Agreement, Config, ConnectError as HandshakeError, Opening};
 use trunkline_transport::{Command, Tap, Transport, TransportError, TransportErrorKind, tapped};
-use trunkline_types::{Era, Implementation, Revision};
+use trunkline_types::{Era, Extension, Implementation, Revision};
 
 use crate::cache::Lists;
 use crate::client::Inner;
@@ -33,6 +33,7 @@ pub struct Connector {
     config: Config,
     inputs: Arc<dyn AnyInputs>,
     tap: Option<Arc<dyn Tap>>,
+    tasks: bool,
 }
 
 enum Source {
@@ -55,6 +56,7 @@ impl Connector {
             config: Config::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
             inputs: Arc::new(NoInputs),
             tap: None,
+            tasks: true,
         }
     }
 
@@ -72,6 +74,12 @@ impl Connector {
     /// Answers what the server asks for. Default: nothing is offered.
     pub fn inputs(mut self, inputs: impl Inputs) -> Self {
         self.inputs = Arc::new(inputs);
+        self
+    }
+
+    /// Whether the server may make tasks of calls, which are then followed to their end. Default: yes.
+    pub fn tasks(mut self, may: bool) -> Self {
+        self.tasks = may;
         self
     }
 
@@ -116,9 +124,13 @@ impl Connector {
             mut config,
             inputs,
             tap,
+            tasks,
         } = self;
         let answers = Answers::new(inputs);
         config.capabilities = answers.capabilities().clone();
+        if tasks {
+            config.capabilities.add_extension(Extension::Tasks);
+        }
         let attempt = Attempt { config, answers, tap };
         match source {
             Source::Transport(transport) => attempt.connect(transport, Some(CLOSE_WAIT)).await,

@@ -7,6 +7,7 @@ use trunkline_proto::client::{ConnectError as HandshakeError, RequestError};
 use trunkline_transport::TransportError;
 use trunkline_types::ErrorObject;
 
+use crate::TaskFailure;
 use crate::call::MAX_ROUNDS;
 
 /// Why a request has no usable result.
@@ -49,6 +50,13 @@ pub enum CallError {
     Mismatch(String),
     /// The arguments are not a JSON object.
     Arguments(String),
+    /// The call became a task, which has no usable result.
+    Task {
+        /// Names the task at its server: see [`Client::task`](crate::Client::task).
+        id: String,
+        /// What became of it.
+        why: TaskFailure,
+    },
 }
 
 /// The errors of JSON-RPC that come before any work: no valid request, no such method, no valid parameters.
@@ -71,6 +79,8 @@ impl CallError {
             | Self::Lost { .. }
             | Self::Invalid(_)
             | Self::Mismatch(_)
+            // The work had begun when it became a task.
+            | Self::Task { .. }
             // The server was at it already when it asked.
             | Self::TooManyRounds
             | Self::Unanswered(_) => true,
@@ -107,6 +117,7 @@ impl fmt::Display for CallError {
             ),
             Self::Unanswered(error) => write!(f, "the server asked for input that it does not get: {error}"),
             Self::Mismatch(why) => write!(f, "the tool ran, but its structured result is wrong: {why}"),
+            Self::Task { why, .. } => write!(f, "the call became a task, which {why}"),
             Self::Arguments(why) => write!(f, "arguments must be a JSON object: {why}"),
         }
     }
@@ -215,6 +226,10 @@ mod tests {
             CallError::Refused(ErrorObject::new(-32000, "x")),
             CallError::Unanswered(ErrorObject::internal("x")),
             CallError::TooManyRounds,
+            CallError::Task {
+                id: "t".into(),
+                why: TaskFailure::Failed(ErrorObject::invalid_params("found out halfway")),
+            },
             CallError::Lost {
                 diagnosis: diagnosis.clone(),
             },

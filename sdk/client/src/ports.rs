@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 use trunkline_proto::client::{Agreement, RequestOptions};
-use trunkline_types::{Extra, InputRequiredResult, Method, Progress, SubscriptionFilter};
+use trunkline_types::{CreateTaskResult, Extra, InputRequiredResult, Method, Progress, SubscriptionFilter};
 
 use crate::feed::FeedWriter;
 use crate::inputs::Answers;
@@ -20,6 +20,7 @@ pub(crate) const SUBMITTED: usize = 256;
 pub(crate) enum Outcome {
     Complete(Box<RawValue>),
     InputRequired(Box<InputRequiredResult>),
+    Task(Box<CreateTaskResult>),
 }
 
 /// A request on its way to the connection.

@@ -1,14 +1,14 @@
 //! What is registered with a server, and what all its connections share.
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::mpsc;
 use trunkline_proto::Sealer;
 use trunkline_proto::server::{Change, Config};
-use trunkline_types::{Extra, ListCapability, Resource, ResourcesCapability, ServerCapabilities};
+use trunkline_types::{Extension, Extra, ListCapability, Resource, ResourcesCapability, ServerCapabilities, Task};
 
 use crate::DefinitionError;
 use crate::completion::{CompletionEntry, CompletionKey};
@@ -16,6 +16,7 @@ use crate::prompt::PromptEntry;
 use crate::resource::{Readable, Template};
 use crate::service::RequestService;
 use crate::spent::SpentStates;
+use crate::task::Tasks;
 use crate::tool::Registered;
 
 /// How many changes a connection may lag behind before it is told that everything changed.
@@ -37,6 +38,7 @@ pub(crate) struct Registry {
     pub(crate) completions: HashMap<CompletionKey, CompletionEntry>,
     pub(crate) states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     pub(crate) service: Option<RequestService>,
+    pub(crate) tasks: Option<Arc<Tasks>>,
     pub(crate) fault: Option<DefinitionError>,
 }
 
@@ -54,6 +56,7 @@ impl Registry {
             completions: HashMap::new(),
             states: HashMap::new(),
             service: None,
+            tasks: None,
             fault: None,
         }
     }
@@ -85,6 +88,9 @@ impl Registry {
         }
         if !self.completions.is_empty() {
             capabilities.completions.get_or_insert_with(Extra::new);
+        }
+        if self.tasks.is_some() {
+            capabilities.add_extension(Extension::Tasks);
         }
         if self.logging {
             capabilities.logging.get_or_insert_with(Extra::new);
@@ -127,6 +133,17 @@ impl Registry {
                 });
             }
         }
+        let only_task = |tool: &Arc<Registered>| tool.task_support().is_some_and(|support| support.is_required());
+        if self.tasks.is_none()
+            && let Some((name, _)) = self.tools.iter().find(|(_, tool)| only_task(tool))
+        {
+            return Err(DefinitionError::Unusable {
+                kind: "tool",
+                name: name.clone(),
+                why: "it runs as a task only, and there is no store for tasks; give the server one with `.tasks(…)`"
+                    .to_owned(),
+            });
+        }
         for (of, argument) in self.completions.keys() {
             let prompt = self.prompts.get(of).is_some_and(|prompt| prompt.takes(argument));
             let template = self
@@ -149,6 +166,8 @@ impl Registry {
 /// One connection that wants to hear of changes.
 #[derive(Debug)]
 struct Listener {
+    /// Who listens: a task is shown to nobody but its principal.
+    principal: String,
     changes: mpsc::Sender<Change>,
     lagged: Arc<AtomicBool>,
 }
@@ -217,26 +236,48 @@ impl Shared {
 
     /// Tells every connection. One that does not keep up is told later that everything changed.
     pub(crate) fn announce(&self, change: &Change) {
+        self.announce_to(change, |_| true);
+    }
+
+    /// Tells the connections of a task's principal how it stands.
+    pub(crate) fn announce_task(&self, principal: &str, task: Arc<Task>) {
+        self.announce_to(&Change::Task(task), |listener| listener.principal == principal);
+    }
+
+    /// Tells a connection how the tasks stand that it listens to, soon.
+    pub(crate) fn announce_tasks(self: &Arc<Self>, principal: &str, ids: BTreeSet<String>) {
+        if let Some(tasks) = self.registry().tasks.as_ref().filter(|_| !ids.is_empty()) {
+            tasks.announce(self, principal, ids);
+        }
+    }
+
+    fn announce_to(&self, change: &Change, wanted: impl Fn(&Listener) -> bool) {
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.retain(|listener| match listener.changes.try_send(change.clone()) {
-            Ok(()) => true,
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                listener.lagged.store(true, Ordering::Release);
-                // Were the queue emptied before this, nothing else would wake the connection.
-                let _ = listener.changes.try_send(change.clone());
-                true
+        listeners.retain(|listener| {
+            if !wanted(listener) {
+                return !listener.changes.is_closed();
             }
-            Err(mpsc::error::TrySendError::Closed(_)) => false,
+            match listener.changes.try_send(change.clone()) {
+                Ok(()) => true,
+                Err(mpsc::error::TrySendError::Full(_)) => {
+                    listener.lagged.store(true, Ordering::Release);
+                    // Were the queue emptied before this, nothing else would wake the connection.
+                    let _ = listener.changes.try_send(change.clone());
+                    true
+                }
+                Err(mpsc::error::TrySendError::Closed(_)) => false,
+            }
         });
     }
 
-    /// The changes from now on, for one connection.
-    pub(crate) fn listen(&self) -> Changes {
+    /// The changes from now on, for one connection of a principal's.
+    pub(crate) fn listen(&self, principal: &str) -> Changes {
         let (changes, next) = mpsc::channel(CHANGES_HELD);
         let lagged = Arc::new(AtomicBool::new(false));
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.retain(|listener| !listener.changes.is_closed());
         listeners.push(Listener {
+            principal: principal.to_owned(),
             changes,
             lagged: Arc::clone(&lagged),
         });

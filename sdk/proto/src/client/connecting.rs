@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use trunkline_types::{
-    ClientCapabilities, DiscoverResult, EmptyNotice, Era, ErrorObject, Extension, Extra, Implementation, InitializeParams, InitializeResult, Method,
-    RequestId, Revision, encode, meta_key,
+    ClientCapabilities, DiscoverResult, EmptyNotice, Era, ErrorObject, Extension, Extra, Implementation,
+    InitializeParams, InitializeResult, Method, RequestId, Revision, encode, meta_key,
 };
 
 use super::{Agreement, ConnectError, Connection, Event, Opening, Sent};
