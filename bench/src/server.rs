@@ -1,4 +1,4 @@
-//! The server that benchmarks and fault tests drive: `bench-server stdio`.
+//! The server that benchmarks and fault tests drive: `bench-server stdio`, `bench-server http PORT`.
 //!
 //! Its tools are `echo {text}`, `add {a, b}`, `blob {kib}`, `sleep {ms}` and `counts {}`.
 
@@ -107,10 +107,15 @@ fn server() -> Server {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let mode = std::env::args().nth(1);
-    let served: Result<(), ServeError> = match mode.as_deref() {
-        Some("stdio") => server().serve_stdio().await,
-        _ => return fail("usage: bench-server stdio"),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let served: Result<(), ServeError> = match arguments[..] {
+        ["stdio"] => server().serve_stdio().await,
+        ["http", port] => match port.parse::<u16>() {
+            Ok(port) => server().serve_http(("127.0.0.1", port)).await,
+            Err(_) => return fail("the port is a number up to 65535"),
+        },
+        _ => return fail("usage: bench-server stdio, or bench-server http PORT"),
     };
     match served {
         Ok(()) => ExitCode::SUCCESS,

@@ -319,6 +319,9 @@ fn note(
         server::Incoming::Answered(_, outcome) => {
             answered.push(outcome.map(|raw| serde_json::from_str(raw.get()).expect("a result is JSON")));
         }
-        server::Incoming::Ready | server::Incoming::RootsChanged | server::Incoming::Nothing => {}
+        server::Incoming::Ready
+        | server::Incoming::RootsChanged
+        | server::Incoming::TasksWatched
+        | server::Incoming::Nothing => {}
     }
 }

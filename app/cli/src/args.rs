@@ -147,6 +147,8 @@ pub(crate) enum Serve {
         /// Ask Open-Meteo instead of the table.
         #[arg(long)]
         live: bool,
+        #[command(flatten)]
+        over: Over,
     },
     /// Orders of a shop in SQLite: count, list, find, and with more rights cancel and purge.
     Orders {
@@ -156,7 +158,27 @@ pub(crate) enum Serve {
         /// Which tools are offered and allowed: a viewer reads, a clerk cancels too, an admin purges test orders too.
         #[arg(long, value_name = "viewer|clerk|admin", default_value_t, value_parser = role)]
         role: Role,
+        #[command(flatten)]
+        over: Over,
     },
+}
+
+/// How a server is reached.
+#[derive(Debug, Args)]
+pub(crate) struct Over {
+    /// Serve over HTTP on this address instead of standard input and output: a port of this machine, or
+    /// host:port. The endpoint is /mcp. Whoever reaches the address may call.
+    #[arg(long, value_name = "ADDR", value_parser = address)]
+    pub(crate) http: Option<String>,
+}
+
+/// An address to serve on. A port alone is one that only this machine reaches.
+fn address(text: &str) -> Result<String, String> {
+    let (host, port) = text.rsplit_once(':').unwrap_or(("127.0.0.1", text));
+    if host.is_empty() || port.parse::<u16>().is_err() {
+        return Err("write a port such as 3000, or host:port such as 127.0.0.1:3000".to_owned());
+    }
+    Ok(format!("{host}:{port}"))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -6,5 +6,7 @@
 
 #[cfg(feature = "client")]
 pub mod client;
+pub mod header;
 #[cfg(feature = "server")]
 pub mod server;
+pub mod sse;

@@ -8,11 +8,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use tokio::sync::oneshot;
 use trunkline_proto::{Sealed, Sealer, Shape};
 use trunkline_types::{ErrorObject, InputRequiredResult, ResultType};
 
-use crate::context::{Origin, Outbound, random_name};
+use crate::context::{Origin, random_name};
 use crate::dispatch::unwritable;
 use crate::input::{Questions, Wanted, Wish};
 use crate::registry::Shared;
@@ -259,10 +258,7 @@ impl Attempts {
         let over = || ErrorObject::internal("the connection is over");
         let mut waiting = Vec::with_capacity(wanted.len());
         for (key, question) in wanted {
-            let (answer, answered) = oneshot::channel();
-            let question = Outbound::Ask(Box::new(question), answer);
-            request.origin.outbound.send(question).await.map_err(|_| over())?;
-            waiting.push((key, answered));
+            waiting.push((key, request.origin.outlet.ask(question).await));
         }
         for (key, answered) in waiting {
             let answer = answered.await.map_err(|_| over())?;

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -24,6 +25,9 @@ use crate::task::Live;
 /// How many notices one connection holds for its client before further ones are dropped.
 pub(crate) const NOTICES_HELD: usize = 1024;
 
+/// The longest that a client is asked to stay away.
+const LONGEST_RETRY: Duration = Duration::from_secs(60);
+
 /// What a handler sends beside its answer.
 #[derive(Debug)]
 pub(crate) enum Outbound {
@@ -31,6 +35,52 @@ pub(crate) enum Outbound {
     Notice(Vec<u8>),
     /// A request to the client (legacy).
     Ask(Box<InputRequest>, oneshot::Sender<Result<Value, AskError>>),
+}
+
+/// Where it goes.
+#[derive(Debug)]
+pub(crate) enum Outlet {
+    /// To the driver of a connection that all requests share.
+    Connection(mpsc::Sender<Outbound>),
+    /// To the request's own exchange over HTTP.
+    #[cfg(feature = "http")]
+    Exchange(Arc<dyn trunkline_http::server::Outlet>),
+}
+
+impl Outlet {
+    /// Sends a notice, unless too many wait already: notices are hints.
+    fn notify(&self, message: Vec<u8>) {
+        match self {
+            // Full: the client is slow. Closed: the connection is over.
+            Self::Connection(driver) => drop(driver.try_send(Outbound::Notice(message))),
+            #[cfg(feature = "http")]
+            Self::Exchange(exchange) => exchange.notify(message),
+        }
+    }
+
+    /// Asks the client (legacy). The receiver is closed if the connection is over.
+    pub(crate) async fn ask(&self, request: InputRequest) -> oneshot::Receiver<Result<Value, AskError>> {
+        let (answer, answered) = oneshot::channel();
+        match self {
+            // Closed: the connection is over, and with it the answer.
+            Self::Connection(driver) => drop(driver.send(Outbound::Ask(Box::new(request), answer)).await),
+            #[cfg(feature = "http")]
+            Self::Exchange(exchange) => exchange.ask(request, answer),
+        }
+        answered
+    }
+
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(unused_variables, reason = "only HTTP has a stream to let go of")
+    )]
+    fn release(&self, retry: Duration) {
+        match self {
+            Self::Connection(_) => {}
+            #[cfg(feature = "http")]
+            Self::Exchange(exchange) => exchange.release(retry),
+        }
+    }
 }
 
 /// What is known of a request, the same for each attempt at it.
@@ -42,7 +92,7 @@ pub(crate) struct Origin {
     pub(crate) meta: RequestMeta,
     pub(crate) log_level: Option<LogLevel>,
     pub(crate) principal: String,
-    pub(crate) outbound: mpsc::Sender<Outbound>,
+    pub(crate) outlet: Outlet,
     pub(crate) sending: Mutex<Sending>,
     /// What the ids of visits are made from: unknown to others, the same for each attempt.
     pub(crate) seed: OnceLock<String>,
@@ -74,8 +124,7 @@ impl Origin {
             return;
         }
         if let Ok(message) = message {
-            // Full: the client is slow, and notices are hints. Closed: the connection is over.
-            let _ = self.outbound.try_send(Outbound::Notice(message));
+            self.outlet.notify(message);
         }
     }
 
@@ -239,6 +288,15 @@ impl Context {
         let questions = self.questions.as_ref()?;
         let questions = questions.lock().unwrap_or_else(PoisonError::into_inner);
         questions.task().cloned()
+    }
+
+    /// Lets go of the HTTP connection that the client waits on, if it may come back for the rest: it is asked to
+    /// do so after `retry`, at most a minute
+    /// ([polling](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server)).
+    /// For work that takes long, where a connection is dear. What is sent meanwhile is kept for it. Without
+    /// effect over other transports and in other revisions.
+    pub fn release_stream(&self, retry: Duration) {
+        self.origin.outlet.release(retry.min(LONGEST_RETRY));
     }
 
     /// Announces that what a resource holds changed, to every client that watches it.

@@ -163,6 +163,9 @@ pub enum ServeError {
     Definition(DefinitionError),
     /// The transport failed.
     Transport(TransportError),
+    /// The address to serve on cannot be had.
+    #[cfg(feature = "http")]
+    Listen(std::io::Error),
 }
 
 impl fmt::Display for ServeError {
@@ -170,6 +173,8 @@ impl fmt::Display for ServeError {
         match self {
             Self::Definition(error) => error.fmt(f),
             Self::Transport(error) => write!(f, "the connection failed: {error}"),
+            #[cfg(feature = "http")]
+            Self::Listen(error) => write!(f, "the address cannot be served: {error}"),
         }
     }
 }

@@ -31,7 +31,7 @@
 //! }
 //! ```
 //!
-//! What this crate is not: it never sees a client, and it does no HTTP.
+//! What this crate is not: it never sees a client. HTTP comes with the feature `http`.
 //!
 //! The types to know first:
 //! - [`Server`]: what is registered, and `serve_*`,
@@ -46,6 +46,8 @@ mod context;
 mod dispatch;
 mod error;
 mod handler;
+#[cfg(feature = "http")]
+mod http;
 mod input;
 mod limit;
 mod page;
@@ -75,6 +77,11 @@ pub use server::Server;
 pub use service::{Reply, RequestService, ServerRequest};
 pub use task::{InMemoryTasks, StoreFuture, TaskStore, TaskStoreError, TaskSupport};
 pub use tool::{IntoTool, Tool};
+/// One HTTP endpoint, what it accepts and keeps, an address to serve it on, and who was authenticated.
+#[cfg(feature = "http")]
+pub use trunkline_http::server::{
+    Endpoint as HttpEndpoint, Listener as HttpListener, Options as HttpOptions, Principal as HttpPrincipal,
+};
 /// The bounds of one connection, for [`Server::limits`]. Under a name of its own: a transport has limits too.
 pub use trunkline_proto::server::Limits as ConnectionLimits;
 pub use uri_template::{MAX_URI, TemplateError, UriTemplate};

@@ -2,22 +2,23 @@
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::task::{Context, Poll};
 
-use tokio::sync::mpsc;
+use tokio::sync::broadcast;
 use trunkline_proto::Sealer;
 use trunkline_proto::server::{Change, Config};
-use trunkline_types::{Extension, Extra, ListCapability, Resource, ResourcesCapability, ServerCapabilities, Task};
+use trunkline_types::{Extension, Extra, ListCapability, Resource, ResourcesCapability, ServerCapabilities};
 
-use crate::DefinitionError;
 use crate::completion::{CompletionEntry, CompletionKey};
 use crate::prompt::PromptEntry;
 use crate::resource::{Readable, Template};
 use crate::service::RequestService;
 use crate::spent::SpentStates;
-use crate::task::Tasks;
+use crate::task::{Tasks, WatchedTasks};
 use crate::tool::Registered;
+use crate::{BoxFuture, DefinitionError};
 
 /// How many changes a connection may lag behind before it is told that everything changed.
 const CHANGES_HELD: usize = 256;
@@ -28,6 +29,8 @@ pub(crate) const PAGE_SIZE: usize = 250;
 #[derive(Debug, Clone)]
 pub(crate) struct Registry {
     pub(crate) config: Config,
+    /// The same with the capabilities that follow from what is registered; made when it is first asked for.
+    served: OnceLock<Arc<Config>>,
     pub(crate) page_size: usize,
     pub(crate) list_ttl_ms: i64,
     pub(crate) logging: bool,
@@ -46,6 +49,7 @@ impl Registry {
     fn new(config: Config) -> Self {
         Self {
             config,
+            served: OnceLock::new(),
             page_size: PAGE_SIZE,
             list_ttl_ms: 0,
             logging: true,
@@ -163,26 +167,68 @@ impl Registry {
     }
 }
 
-/// One connection that wants to hear of changes.
-#[derive(Debug)]
-struct Listener {
-    /// Who listens: a task is shown to nobody but its principal.
-    principal: String,
-    changes: mpsc::Sender<Change>,
-    lagged: Arc<AtomicBool>,
+/// What a connection hears of changes.
+#[derive(Debug, Clone)]
+pub(crate) enum News {
+    /// Something changed.
+    Change(Change),
+    /// Some changes were missed: everything may have changed.
+    Everything,
 }
 
 /// The changes that one connection has not heard of yet.
-#[derive(Debug)]
 pub(crate) struct Changes {
-    pub(crate) next: mpsc::Receiver<Change>,
-    lagged: Arc<AtomicBool>,
+    next: BoxFuture<(News, broadcast::Receiver<Change>)>,
+    tasks: Option<Arc<Tasks>>,
+    /// Tasks have a channel of their own: they change often, and few listen.
+    watched: Option<WatchedTasks>,
 }
 
 impl Changes {
-    /// Whether some were lost since the last time this was asked.
-    pub(crate) fn take_lagged(&self) -> bool {
-        self.lagged.swap(false, Ordering::AcqRel)
+    fn new(changes: broadcast::Receiver<Change>, tasks: Option<Arc<Tasks>>) -> Self {
+        Self {
+            next: Box::pin(Self::hear(changes)),
+            tasks,
+            watched: None,
+        }
+    }
+
+    /// Which tasks a principal listens to from now on. How those stand that are new among them is told soon.
+    pub(crate) fn watch(&mut self, principal: &str, ids: BTreeSet<String>) {
+        if let Some(tasks) = self.tasks.as_ref().filter(|_| !ids.is_empty()) {
+            let watched = self.watched.get_or_insert_with(|| WatchedTasks::new(tasks, principal));
+            watched.watch(ids);
+        }
+    }
+
+    async fn hear(mut changes: broadcast::Receiver<Change>) -> (News, broadcast::Receiver<Change>) {
+        match changes.recv().await {
+            Ok(change) => (News::Change(change), changes),
+            Err(broadcast::error::RecvError::Lagged(_)) => {
+                let changes = changes.resubscribe();
+                (News::Everything, changes)
+            }
+            // The server holds the other end as long as it is served.
+            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        }
+    }
+
+    /// The next change, when there is one.
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<News> {
+        if let Poll::Ready((news, changes)) = self.next.as_mut().poll(cx) {
+            self.next = Box::pin(Self::hear(changes));
+            return Poll::Ready(news);
+        }
+        match &mut self.watched {
+            Some(watched) => watched.poll_next(cx).map(|task| News::Change(Change::Task(task))),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl fmt::Debug for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Changes")
     }
 }
 
@@ -190,7 +236,7 @@ impl Changes {
 #[derive(Debug)]
 pub(crate) struct Shared {
     registry: RwLock<Arc<Registry>>,
-    listeners: Mutex<Vec<Listener>>,
+    changes: broadcast::Sender<Change>,
     sealer: RwLock<Option<Sealer>>,
     spent: Mutex<SpentStates>,
 }
@@ -200,7 +246,7 @@ impl Shared {
         let registry = RwLock::new(Arc::new(Registry::new(config)));
         Self {
             registry,
-            listeners: Mutex::new(Vec::new()),
+            changes: broadcast::Sender::new(CHANGES_HELD),
             sealer: RwLock::new(None),
             spent: Mutex::default(),
         }
@@ -214,15 +260,20 @@ impl Shared {
     /// Changes what is registered. Requests that run keep what they started with.
     pub(crate) fn change<R>(&self, with: impl FnOnce(&mut Registry) -> R) -> R {
         let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
-        with(Arc::make_mut(&mut registry))
+        let registry = Arc::make_mut(&mut registry);
+        registry.served = OnceLock::new();
+        with(registry)
     }
 
     pub(crate) fn config(&self) -> Arc<Config> {
         let registry = self.registry();
-        Arc::new(Config {
-            capabilities: registry.capabilities(),
-            ..registry.config.clone()
-        })
+        let served = registry.served.get_or_init(|| {
+            Arc::new(Config {
+                capabilities: registry.capabilities(),
+                ..registry.config.clone()
+            })
+        });
+        Arc::clone(served)
     }
 
     pub(crate) fn name(&self) -> String {
@@ -236,52 +287,13 @@ impl Shared {
 
     /// Tells every connection. One that does not keep up is told later that everything changed.
     pub(crate) fn announce(&self, change: &Change) {
-        self.announce_to(change, |_| true);
+        // Nobody listens: nobody misses it.
+        let _ = self.changes.send(change.clone());
     }
 
-    /// Tells the connections of a task's principal how it stands.
-    pub(crate) fn announce_task(&self, principal: &str, task: Arc<Task>) {
-        self.announce_to(&Change::Task(task), |listener| listener.principal == principal);
-    }
-
-    /// Tells a connection how the tasks stand that it listens to, soon.
-    pub(crate) fn announce_tasks(self: &Arc<Self>, principal: &str, ids: BTreeSet<String>) {
-        if let Some(tasks) = self.registry().tasks.as_ref().filter(|_| !ids.is_empty()) {
-            tasks.announce(self, principal, ids);
-        }
-    }
-
-    fn announce_to(&self, change: &Change, wanted: impl Fn(&Listener) -> bool) {
-        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.retain(|listener| {
-            if !wanted(listener) {
-                return !listener.changes.is_closed();
-            }
-            match listener.changes.try_send(change.clone()) {
-                Ok(()) => true,
-                Err(mpsc::error::TrySendError::Full(_)) => {
-                    listener.lagged.store(true, Ordering::Release);
-                    // Were the queue emptied before this, nothing else would wake the connection.
-                    let _ = listener.changes.try_send(change.clone());
-                    true
-                }
-                Err(mpsc::error::TrySendError::Closed(_)) => false,
-            }
-        });
-    }
-
-    /// The changes from now on, for one connection of a principal's.
-    pub(crate) fn listen(&self, principal: &str) -> Changes {
-        let (changes, next) = mpsc::channel(CHANGES_HELD);
-        let lagged = Arc::new(AtomicBool::new(false));
-        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.retain(|listener| !listener.changes.is_closed());
-        listeners.push(Listener {
-            principal: principal.to_owned(),
-            changes,
-            lagged: Arc::clone(&lagged),
-        });
-        Changes { next, lagged }
+    /// The changes from now on, for one connection.
+    pub(crate) fn listen(&self) -> Changes {
+        Changes::new(self.changes.subscribe(), self.registry().tasks.clone())
     }
 
     /// Notes that a request's state is used now. Whether this process did not see it before.

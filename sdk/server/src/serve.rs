@@ -19,9 +19,9 @@ use trunkline_proto::server::{AskError, AskId, Connection, Incoming, IncomingReq
 use trunkline_transport::{Received, Transport};
 use trunkline_types::{ErrorObject, RequestId};
 
-use crate::context::{NOTICES_HELD, Origin, Outbound, Sending};
+use crate::context::{NOTICES_HELD, Origin, Outbound, Outlet, Sending};
 use crate::panics::caught;
-use crate::registry::{Changes, Shared};
+use crate::registry::{Changes, News, Shared};
 use crate::service::RequestService;
 use crate::{BoxFuture, Reply, ServeError, ServerRequest};
 
@@ -111,7 +111,7 @@ impl<T: Transport> Driver<T> {
             running: JoinSet::new(),
             tasks: HashMap::new(),
             outbound: mpsc::channel(NOTICES_HELD),
-            changes: shared.listen(NOBODY),
+            changes: shared.listen(),
             asked: HashMap::new(),
             timer: Box::pin(tokio::time::sleep_until(epoch)),
             epoch,
@@ -202,7 +202,7 @@ impl<T: Transport> Driver<T> {
         // Nobody will answer any more.
         self.asked.clear();
         // But somebody may still read.
-        self.connection.close_streams();
+        self.connection.close_shared_streams();
         self.transmit();
     }
 
@@ -224,7 +224,7 @@ impl<T: Transport> Driver<T> {
                 // The handler may be gone by now.
                 let _ = waiting.send(outcome);
             }
-            Incoming::TasksWatched(tasks) => self.shared.announce_tasks(NOBODY, tasks.into_iter().collect()),
+            Incoming::TasksWatched => self.changes.watch(NOBODY, self.connection.watched_tasks()),
             Incoming::Ready | Incoming::RootsChanged | Incoming::Nothing => {}
         }
     }
@@ -238,7 +238,7 @@ impl<T: Transport> Driver<T> {
             meta: request.meta,
             log_level: request.log_level,
             principal: NOBODY.to_owned(),
-            outbound: self.outbound.0.clone(),
+            outlet: Outlet::Connection(self.outbound.0.clone()),
             sending: Mutex::new(Sending::default()),
             seed: OnceLock::new(),
         });
@@ -330,18 +330,13 @@ impl<T: Transport> Driver<T> {
         let mut moved = false;
         // While the client does not read, changes are left where they are, and lost ones sum up to one lag.
         while self.transport.queued() <= HIGH_WATER {
-            if let Poll::Ready(Some(change)) = self.changes.next.poll_recv(cx) {
-                self.connection.publish(&change);
-                self.transmit();
-                moved = true;
-                continue;
+            match self.changes.poll_next(cx) {
+                Poll::Ready(News::Change(change)) => self.connection.publish(&change),
+                Poll::Ready(News::Everything) => self.connection.publish_all(),
+                Poll::Pending => break,
             }
-            if self.changes.take_lagged() {
-                self.connection.publish_all();
-                self.transmit();
-                self.shared.announce_tasks(NOBODY, self.connection.watched_tasks());
-            }
-            break;
+            self.transmit();
+            moved = true;
         }
         moved
     }
@@ -392,7 +387,7 @@ impl Drop for Ending {
 }
 
 /// A request's answer, whatever happens: a panic becomes an internal error.
-fn guarded(service: RequestService, request: ServerRequest) -> BoxFuture<Reply> {
+pub(crate) fn guarded(service: RequestService, request: ServerRequest) -> BoxFuture<Reply> {
     let method = request.method;
     let ending = Ending(Arc::clone(&request.origin));
     Box::pin(async move {

@@ -73,6 +73,11 @@ impl Server {
         }
     }
 
+    #[cfg(feature = "http")]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     fn configure(self, with: impl FnOnce(&mut Config)) -> Self {
         self.shared.change(|registry| with(&mut registry.config));
         self

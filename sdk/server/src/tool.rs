@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+#[cfg(feature = "http")]
+use trunkline_http::header::MirroredParams;
 use trunkline_schema::Schema;
 use trunkline_types::{CallToolResult, Icon, Meta, ToolAnnotations};
 
@@ -231,10 +233,16 @@ impl Tool {
             Some(schema) => Some(Schema::compile(schema).map_err(|error| unusable(error.to_string()))?),
             None => None,
         };
+        #[cfg(feature = "http")]
+        let mirrored = MirroredParams::from_schema(&self.definition.input_schema)
+            .map_err(|error| unusable(error.to_string()))
+            .map(|mirrored| (!mirrored.is_empty()).then(|| Arc::new(mirrored)))?;
         Ok(Registered {
             tool: self,
             input,
             output,
+            #[cfg(feature = "http")]
+            mirrored,
         })
     }
 }
@@ -255,9 +263,17 @@ pub(crate) struct Registered {
     tool: Tool,
     input: Schema,
     output: Option<Schema>,
+    #[cfg(feature = "http")]
+    mirrored: Option<Arc<MirroredParams>>,
 }
 
 impl Registered {
+    /// The params that clients mirror into headers.
+    #[cfg(feature = "http")]
+    pub(crate) fn mirrored(&self) -> Option<Arc<MirroredParams>> {
+        self.mirrored.clone()
+    }
+
     pub(crate) fn definition(&self) -> &trunkline_types::Tool {
         &self.tool.definition
     }

@@ -135,6 +135,8 @@ pub struct Profile {
     pub http: HttpShape,
     /// The `MCP-Protocol-Version` header is required.
     pub version_header: bool,
+    /// A stream over HTTP begins with an event that lets the client come back to it, and may end before its answer.
+    pub polling: bool,
 }
 
 impl Revision {
@@ -215,6 +217,7 @@ static R2024_11_05: Profile = Profile {
     tasks_extension: false,
     http: HttpShape::HttpSse,
     version_header: false,
+    polling: false,
 };
 
 /// <https://modelcontextprotocol.io/specification/2025-03-26/changelog>
@@ -249,6 +252,7 @@ static R2025_11_25: Profile = Profile {
     elicitation_id: true,
     sampling_tools: true,
     icons: true,
+    polling: true,
     ..R2025_06_18
 };
 
@@ -265,6 +269,7 @@ static R2026_07_28: Profile = Profile {
     log_level_per_request: true,
     tasks_extension: true,
     http: HttpShape::Stateless,
+    polling: false,
     ..R2025_11_25
 };
 

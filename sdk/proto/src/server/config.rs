@@ -1,6 +1,6 @@
 //! What a server says about itself, and its bounds.
 
-use trunkline_types::{Era, Implementation, Profile, Revision, ServerCapabilities};
+use trunkline_types::{Era, ErrorObject, Implementation, Profile, Revision, ServerCapabilities};
 
 use crate::Shape;
 
@@ -77,6 +77,19 @@ impl Config {
             .rev()
             .filter(|revision| revision.era() == Era::Modern);
         modern.map(|revision| revision.name().to_owned()).collect()
+    }
+
+    /// The refusal of a revision that is not spoken. It lists what may stand in its place: the same as discovery
+    /// does, or all revisions of a server that is not modern at all
+    /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)).
+    pub(crate) fn unsupported(&self, wanted: &str) -> ErrorObject {
+        let mut names = self.revision_names();
+        if self.newest(Era::Modern).is_some() {
+            let is_modern =
+                |name: &&str| Revision::from_name(name).is_some_and(|revision| revision.era() == Era::Modern);
+            names.retain(is_modern);
+        }
+        ErrorObject::unsupported_version(wanted, &names)
     }
 
     /// The shape of results for a revision.

@@ -28,7 +28,7 @@ impl Connection {
                 let wanted = decode::<InitializeParams>(params)
                     .map(|p| p.protocol_version)
                     .unwrap_or_default();
-                return Err(ErrorObject::unsupported_version(&wanted, &self.config.revision_names()));
+                return Err(self.config.unsupported(&wanted));
             }
             (Some(Method::Ping), Some(_)) => empty()?,
             (Some(_), _) => {

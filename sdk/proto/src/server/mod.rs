@@ -74,9 +74,9 @@ pub enum Incoming<'a> {
     Ready,
     /// The client's roots changed.
     RootsChanged,
-    /// The client listens to these tasks from now on. It is to be told how they stand: one may have ended
-    /// just before.
-    TasksWatched(Vec<String>),
+    /// The client listens to further tasks: [`Connection::watched_tasks`] are those of all streams. It is to be
+    /// told how the new ones stand, because one may have ended just before.
+    TasksWatched,
     /// Nothing to do: the connection answered it, or set it aside.
     Nothing,
 }
@@ -118,8 +118,8 @@ enum Session {
 /// A request that the connection does not answer by itself.
 enum Accepted<'a> {
     Request(Box<IncomingRequest<'a>>),
-    /// A stream of notices about these tasks was opened.
-    Tasks(Vec<String>),
+    /// It opened a stream of notices about tasks.
+    TaskStream,
 }
 
 #[derive(Debug)]
@@ -168,6 +168,11 @@ impl Connection {
         self.in_flight.len() - self.subscriptions.listening()
     }
 
+    /// How many streams of notices are open (modern).
+    pub fn streams(&self) -> usize {
+        self.subscriptions.listening()
+    }
+
     /// The next message to send. Ask until there is none, after every other call.
     pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
         self.transmit.pop_front()
@@ -176,6 +181,11 @@ impl Connection {
     /// When [`handle_timeout`](Self::handle_timeout) has something to say at the earliest.
     pub fn poll_timeout(&self) -> Option<Duration> {
         self.asks.deadline()
+    }
+
+    /// Takes one message that is read already. A transport that looks into messages reads each only once.
+    pub fn handle<'a>(&mut self, now: Duration, message: Message<'a>) -> Incoming<'a> {
+        self.handle_parsed(now, message, None)
     }
 
     /// Takes one message.
@@ -294,7 +304,7 @@ impl Connection {
                 }
                 match self.accept(&id, &method, params, batch) {
                     Ok(Some(Accepted::Request(request))) => Incoming::Request(request),
-                    Ok(Some(Accepted::Tasks(tasks))) => Incoming::TasksWatched(tasks),
+                    Ok(Some(Accepted::TaskStream)) => Incoming::TasksWatched,
                     Ok(None) => Incoming::Nothing,
                     Err(error) => {
                         self.send_to(batch, encode::error(Some(&id), &error));
@@ -393,8 +403,8 @@ impl Connection {
                 empty()?
             }
             Method::Listen => {
-                let tasks = self.listen(id, params, batch, &client.capabilities)?;
-                return Ok((!tasks.is_empty()).then_some(Accepted::Tasks(tasks)));
+                let has_tasks = self.listen(id, params, batch, &client.capabilities)?;
+                return Ok(has_tasks.then_some(Accepted::TaskStream));
             }
             _ => {
                 let running = self.in_flight();
@@ -423,7 +433,7 @@ impl Connection {
         Revision::from_name(version)
             .filter(|revision| revision.era() == Era::Modern && self.config.revisions.contains(revision))
             .map(Revision::profile)
-            .ok_or_else(|| ErrorObject::unsupported_version(version, &self.config.revision_names()))
+            .ok_or_else(|| self.config.unsupported(version))
     }
 
     fn open(&mut self, id: RequestId, batch: Option<u64>) {

@@ -139,14 +139,14 @@ impl Connection {
 
     /// Opens a stream of notices (modern). The acknowledgement is its first message
     /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#acknowledgment)).
-    /// Returns the tasks that it is about.
+    /// Returns whether it is about tasks too.
     pub(super) fn listen(
         &mut self,
         id: &RequestId,
         params: Option<&RawValue>,
         batch: Option<u64>,
         client: &ClientCapabilities,
-    ) -> Result<Vec<String>, ErrorObject> {
+    ) -> Result<bool, ErrorObject> {
         let ListenParams {
             notifications: mut filter,
             ..
@@ -164,7 +164,7 @@ impl Connection {
             filter.task_ids = None;
         }
         // (https://modelcontextprotocol.io/seps/2663-tasks-extension#task-status-notifications)
-        let wants_tasks = filter.task_ids.as_ref().is_some_and(|ids| !ids.is_empty());
+        let wants_tasks = filter.task_ids.iter().flatten().next().is_some();
         if wants_tasks && !client.has_extension(Extension::Tasks) {
             return Err(ErrorObject::missing_extension(Extension::Tasks));
         }
@@ -186,10 +186,9 @@ impl Connection {
         let message = encode::notification(Method::SubscriptionAcknowledgedNotice.name(), Some(&notice))
             .map_err(super::unwritable)?;
         self.open(id.clone(), batch);
-        let tasks = filter.task_ids.clone().unwrap_or_default();
         self.subscriptions.streams.insert(id.clone(), filter);
         self.transmit.push_back(message);
-        Ok(tasks)
+        Ok(wants_tasks)
     }
 
     /// Tells whoever wants to know that something changed.
@@ -215,7 +214,7 @@ impl Connection {
         }
     }
 
-    /// The tasks that streams are about. Where changes were lost, it is to be told how these stand.
+    /// The tasks that streams are about.
     pub fn watched_tasks(&self) -> BTreeSet<String> {
         let filters = self.subscriptions.streams.values();
         filters
@@ -242,18 +241,27 @@ impl Connection {
 
     /// Ends every stream of notices in good order: the server is about to go
     /// ([graceful closure](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure)).
-    pub fn close_streams(&mut self) {
-        for (id, _) in std::mem::take(&mut self.subscriptions.streams) {
+    /// Returns the requests that opened them.
+    pub fn close_streams(&mut self) -> Vec<RequestId> {
+        let streams = std::mem::take(&mut self.subscriptions.streams);
+        for id in streams.keys() {
             let mut result = EmptyResult::default();
-            result.meta_mut().extend(stream_meta(&id));
+            result.meta_mut().extend(stream_meta(id));
             let config = Arc::clone(&self.config);
             let shape = config.shape(Revision::LATEST.profile());
             let result = shape
                 .write(&mut result, &ResultType::Complete)
                 .map_err(super::unwritable);
-            self.finish(&id, result);
-            // The page on cancellation asks for this as well; a client that took the result ignores it
-            // (https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation).
+            self.finish(id, result);
+        }
+        streams.into_keys().collect()
+    }
+
+    /// Ends every stream of notices where all of them share one channel, such as stdio: the page on cancellation
+    /// asks for a notice as well, which a client that took the result ignores
+    /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation)).
+    pub fn close_shared_streams(&mut self) {
+        for id in self.close_streams() {
             self.transmit.extend(cancelled(id, None));
         }
     }

@@ -1,14 +1,14 @@
 //! A task whose handler runs in this process: the one place where its state changes.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use trunkline_types::{ErrorObject, InputResponses, Task, TaskState, rfc3339};
 
-use super::store::{TaskStore, TaskStoreError};
-use crate::registry::Shared;
+use super::Tasks;
+use super::store::TaskStoreError;
 
 /// The longest message about how a task stands, in bytes. Longer ones are cut.
 const MAX_MESSAGE: usize = 1024;
@@ -112,8 +112,7 @@ impl Live {
     /// not change.
     pub(crate) async fn change(
         &self,
-        store: &dyn TaskStore,
-        shared: &Shared,
+        tasks: &Tasks,
         with: impl FnOnce(&mut Task) + Send,
     ) -> Result<bool, TaskStoreError> {
         let mut held = self.task.lock().await;
@@ -122,18 +121,12 @@ impl Live {
         }
         let mut next = held.clone();
         with(&mut next);
-        self.write(store, shared, &mut held, next).await
+        self.write(tasks, &mut held, next).await
     }
 
-    async fn write(
-        &self,
-        store: &dyn TaskStore,
-        shared: &Shared,
-        held: &mut Task,
-        mut next: Task,
-    ) -> Result<bool, TaskStoreError> {
+    async fn write(&self, tasks: &Tasks, held: &mut Task, mut next: Task) -> Result<bool, TaskStoreError> {
         next.last_updated_at = now();
-        match store.update(&self.principal, next.clone()).await {
+        match tasks.store.update(&self.principal, next.clone()).await {
             Ok(()) => {}
             // Another process that shares the store has ended it, or its time is over.
             Err(TaskStoreError::Ended) => {
@@ -147,26 +140,21 @@ impl Live {
                 return Err(error);
             }
         }
-        shared.announce_task(&self.principal, Arc::new(next.clone()));
+        tasks.tell(&self.principal, next.clone());
         *held = next;
         Ok(true)
     }
 
     /// Tells whoever listens how the task stands.
-    pub(crate) async fn announce(&self, shared: &Shared) {
+    pub(crate) async fn tell(&self, tasks: &Tasks) {
         // Held until it is told: what changes meanwhile is told later.
         let held = self.task.lock().await;
-        shared.announce_task(&self.principal, Arc::new(held.clone()));
+        tasks.tell(&self.principal, held.clone());
     }
 
     /// Takes answers to what the task asks. Those to anything else are ignored
     /// ([rule](https://modelcontextprotocol.io/seps/2663-tasks-extension#task-update-requests)).
-    pub(crate) async fn answer(
-        &self,
-        store: &dyn TaskStore,
-        shared: &Shared,
-        responses: InputResponses,
-    ) -> Result<(), ErrorObject> {
+    pub(crate) async fn answer(&self, tasks: &Tasks, responses: InputResponses) -> Result<(), ErrorObject> {
         let mut held = self.task.lock().await;
         let TaskState::InputRequired(asked) = &held.state else {
             return Ok(());
@@ -193,7 +181,7 @@ impl Live {
         } else {
             TaskState::InputRequired(left)
         };
-        if !self.write(store, shared, &mut held, next).await? {
+        if !self.write(tasks, &mut held, next).await? {
             return Ok(());
         }
         let mut inbox = self.inbox();

@@ -13,33 +13,40 @@ mod store;
 mod support;
 #[cfg(test)]
 mod tests;
+mod watched;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use trunkline_proto::Shape;
 use trunkline_proto::server::decode;
-use trunkline_types::{EmptyResult, ErrorObject, Extension, ResultType, TaskParams, TaskState, UpdateTaskParams, code};
+use trunkline_types::{
+    EmptyResult, ErrorObject, Extension, ResultType, Task, TaskParams, TaskState, UpdateTaskParams, code,
+};
 
 pub(crate) use live::Live;
 pub use memory::InMemoryTasks;
 pub(crate) use run::Job;
 pub use store::{StoreFuture, TaskStore, TaskStoreError};
 pub use support::TaskSupport;
+pub(crate) use watched::WatchedTasks;
 
 use crate::attempts::{Asking, Stop};
 use crate::dispatch::unwritable;
 use crate::input::Wish;
-use crate::registry::{Registry, Shared};
+use crate::registry::Registry;
 use crate::tool::Registered;
 use crate::{Reply, ServerRequest};
 use run::ToolAttempt;
 
 /// How long tasks have to end in order when the server does.
 const GRACE: Duration = Duration::from_secs(5);
+/// How many changes of tasks a connection may lag behind before it is told anew how those stand that it
+/// listens to.
+const CHANGES_HELD: usize = 256;
 
 /// The tasks of a server.
 pub(crate) struct Tasks {
@@ -50,6 +57,14 @@ pub(crate) struct Tasks {
     count: watch::Sender<usize>,
     /// Whether no more are started, and those that run are ended.
     closing: watch::Sender<bool>,
+    changes: broadcast::Sender<TaskChange>,
+}
+
+/// How a task stands now, for its principal.
+#[derive(Debug, Clone)]
+struct TaskChange {
+    principal: String,
+    task: Arc<Task>,
 }
 
 impl fmt::Debug for Tasks {
@@ -67,6 +82,7 @@ impl Tasks {
             live: Mutex::default(),
             count: watch::Sender::new(0),
             closing: watch::Sender::new(false),
+            changes: broadcast::Sender::new(CHANGES_HELD),
         }
     }
 
@@ -111,8 +127,8 @@ impl Tasks {
     }
 
     /// Ends a task that runs here.
-    async fn cancel_live(&self, live: &Live, shared: &Shared) -> Result<(), TaskStoreError> {
-        let cancelled = live.change(&*self.store, shared, |task| {
+    async fn cancel_live(&self, live: &Live) -> Result<(), TaskStoreError> {
+        let cancelled = live.change(self, |task| {
             task.state = TaskState::Cancelled;
             task.status_message = Some("cancelled on request".to_owned());
         });
@@ -123,9 +139,9 @@ impl Tasks {
         Ok(())
     }
 
-    async fn cancel(self: Arc<Self>, shared: Arc<Shared>, principal: String, id: String) -> Result<(), TaskStoreError> {
+    async fn cancel(self: Arc<Self>, principal: String, id: String) -> Result<(), TaskStoreError> {
         if let Some(live) = self.find_live(&principal, &id) {
-            return self.cancel_live(&live, &shared).await;
+            return self.cancel_live(&live).await;
         }
         let mut task = self.store.get(&principal, &id).await?;
         if task.state.is_terminal() {
@@ -140,14 +156,9 @@ impl Tasks {
         }
     }
 
-    async fn answer(
-        self: Arc<Self>,
-        shared: Arc<Shared>,
-        principal: String,
-        params: UpdateTaskParams,
-    ) -> Result<(), ErrorObject> {
+    async fn answer(self: Arc<Self>, principal: String, params: UpdateTaskParams) -> Result<(), ErrorObject> {
         if let Some(live) = self.find_live(&principal, &params.task_id) {
-            return live.answer(&*self.store, &shared, params.input_responses).await;
+            return live.answer(&self, params.input_responses).await;
         }
         let task = self.store.get(&principal, &params.task_id).await?;
         if task.state.is_terminal() {
@@ -158,15 +169,25 @@ impl Tasks {
         ))
     }
 
+    /// Tells whoever listens how a task stands.
+    fn tell(&self, principal: &str, task: Task) {
+        let change = TaskChange {
+            principal: principal.to_owned(),
+            task: Arc::new(task),
+        };
+        // Nobody listens: nobody misses it.
+        let _ = self.changes.send(change);
+    }
+
     /// Tells whoever listens how these tasks stand, soon.
-    pub(crate) fn announce(self: &Arc<Self>, shared: &Arc<Shared>, principal: &str, ids: BTreeSet<String>) {
-        let (tasks, shared, principal) = (Arc::clone(self), Arc::clone(shared), principal.to_owned());
+    fn tell_again(self: &Arc<Self>, principal: &str, ids: BTreeSet<String>) {
+        let (tasks, principal) = (Arc::clone(self), principal.to_owned());
         tokio::spawn(async move {
             for id in ids {
                 if let Some(live) = tasks.find_live(&principal, &id) {
-                    live.announce(&shared).await;
+                    live.tell(&tasks).await;
                 } else if let Ok(task) = tasks.store.get(&principal, &id).await {
-                    shared.announce_task(&principal, Arc::new(task));
+                    tasks.tell(&principal, task);
                 }
             }
         });
@@ -248,8 +269,7 @@ pub(crate) async fn get(request: &ServerRequest, registry: &Registry, shape: &Sh
 /// `tasks/update` ([update](https://modelcontextprotocol.io/seps/2663-tasks-extension#task-update-requests)).
 pub(crate) async fn update(request: &ServerRequest, registry: &Registry, shape: &Shape<'_>) -> Reply {
     let params: UpdateTaskParams = decode(request.params.as_deref())?;
-    let origin = &request.origin;
-    let answering = Arc::clone(tasks(registry)?).answer(Arc::clone(&origin.shared), origin.principal.clone(), params);
+    let answering = Arc::clone(tasks(registry)?).answer(request.origin.principal.clone(), params);
     seen_through(answering).await??;
     acknowledged(shape)
 }
@@ -257,9 +277,7 @@ pub(crate) async fn update(request: &ServerRequest, registry: &Registry, shape: 
 /// `tasks/cancel` ([cancellation](https://modelcontextprotocol.io/seps/2663-tasks-extension#task-cancellation)).
 pub(crate) async fn cancel(request: &ServerRequest, registry: &Registry, shape: &Shape<'_>) -> Reply {
     let params: TaskParams = decode(request.params.as_deref())?;
-    let origin = &request.origin;
-    let cancelling =
-        Arc::clone(tasks(registry)?).cancel(Arc::clone(&origin.shared), origin.principal.clone(), params.task_id);
+    let cancelling = Arc::clone(tasks(registry)?).cancel(request.origin.principal.clone(), params.task_id);
     seen_through(cancelling).await??;
     acknowledged(shape)
 }

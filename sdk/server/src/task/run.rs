@@ -107,7 +107,7 @@ async fn create(
     if created.send(Ok(task)).is_err() {
         // The call was cancelled before its client knew of the task: nobody could ever ask for it. A store
         // that does not take this keeps it until its time is over.
-        let _ = runner.tasks.cancel_live(&runner.live, &runner.job.origin.shared).await;
+        let _ = runner.tasks.cancel_live(&runner.live).await;
         runner.live.stop();
     }
     runner.run(running).await;
@@ -187,8 +187,7 @@ impl Runner {
     }
 
     async fn change(&self, with: impl FnOnce(&mut Task) + Send) -> Result<bool, TaskStoreError> {
-        let shared = &self.job.origin.shared;
-        self.live.change(&*self.tasks.store, shared, with).await
+        self.live.change(&self.tasks, with).await
     }
 
     /// Writes down how it ended.

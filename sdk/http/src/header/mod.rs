@@ -1,0 +1,32 @@
+//! The headers of MCP over HTTP
+//! ([request metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata)).
+//!
+//! ```
+//! use trunkline_http::header::{decode_value, encode_value};
+//!
+//! let value = encode_value("Hello, 世界");
+//! assert_eq!(value, "=?base64?SGVsbG8sIOS4lueVjA==?=");
+//! assert_eq!(decode_value(value.as_bytes()).unwrap(), "Hello, 世界");
+//! ```
+
+mod mirror;
+mod mirror_schema;
+mod value;
+
+pub use http::header::{HeaderName, HeaderValue};
+pub use mirror::{Mirrored, MirroredParams, Mismatch, matches};
+pub use mirror_schema::{InvalidMirror, MAX_MIRRORED, ParamType};
+pub use value::{InvalidValue, decode_value, encode_value};
+
+/// `MCP-Protocol-Version`: the revision that a request speaks.
+pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// `Mcp-Session-Id`: the session of a legacy connection.
+pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+/// `Mcp-Method`: the method of a modern request.
+pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+/// `Mcp-Name`: the tool, prompt or resource that a modern request is about, as [`encode_value`] writes it.
+pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// What the names of the headers that mirror a tool's parameters begin with.
+pub const PARAM_PREFIX: &str = "mcp-param-";
+/// `Last-Event-ID`: where a stream is to be resumed (legacy).
+pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

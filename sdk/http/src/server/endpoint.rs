@@ -1,0 +1,269 @@
+//! One endpoint: who may call it, what they send, and who answers.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::request::Parts;
+use http::{Method as Verb, Request, StatusCode};
+use http_body_util::BodyExt;
+use tokio::sync::Notify;
+use tokio::sync::futures::OwnedNotified;
+use tower_service::Service;
+use trunkline_types::{Era, HttpShape, Malformed, Message, Method, Revision};
+
+use super::accept::is_json;
+use super::application::Application;
+use super::body::Body;
+use super::headers::Repeated;
+use super::options::Options;
+use super::reply::{self, Refusal, Response};
+use super::session::{Session, SessionId, Streams};
+use super::sessions::Sessions;
+use super::stream::Budget;
+use super::{http_sse, legacy, modern, origin};
+use crate::header;
+
+/// One MCP endpoint, in every revision at once: a `tower` service, to be mounted anywhere.
+///
+/// Paths that end in `/sse` and `/messages` speak the transport of the first revision; any other path is the
+/// endpoint of Streamable HTTP. Clones share everything.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) application: Box<dyn Application>,
+    pub(super) options: Options,
+    pub(super) sessions: Arc<Sessions>,
+    budget: Arc<Budget>,
+    is_stopping: AtomicBool,
+    stop: Arc<Notify>,
+}
+
+impl Endpoint {
+    /// An endpoint for an application.
+    pub fn new(application: impl Application, options: Options) -> Self {
+        let inner = Inner {
+            application: Box::new(application),
+            sessions: Arc::new(Sessions::new(options.max_sessions, options.session_idle)),
+            budget: Arc::new(Budget::new(options.resume_bytes)),
+            is_stopping: AtomicBool::new(false),
+            stop: Arc::default(),
+            options,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Answers one HTTP request. Dropping the future, or the answer's body before its end, tells that the client is
+    /// gone.
+    pub async fn handle<B>(&self, request: Request<B>) -> http::Response<Body>
+    where
+        B: http_body::Body<Data = Bytes>,
+    {
+        let (parts, body) = request.into_parts();
+        let origin = match origin::admit(&self.inner.options, &parts) {
+            Ok(origin) => origin,
+            Err(why) => return reply::refused(StatusCode::FORBIDDEN, why),
+        };
+        let mut response = self.inner.route(&parts, body).await;
+        if let Some(origin) = origin {
+            origin::expose(response.headers_mut(), origin);
+        }
+        response
+    }
+
+    /// Ends every stream of notices in good order, and opens no more. Requests go on; give them their time.
+    pub fn stop(&self) {
+        self.inner.is_stopping.store(true, Ordering::Release);
+        self.inner.stop.notify_waiters();
+    }
+
+    /// How many legacy sessions there are.
+    pub fn sessions(&self) -> usize {
+        self.inner.sessions.len()
+    }
+
+    /// Ends every legacy session, and what runs in it.
+    pub fn close(&self) {
+        self.stop();
+        self.inner.sessions.close_all();
+    }
+}
+
+impl<B> Service<Request<B>> for Endpoint
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+{
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let endpoint = self.clone();
+        Box::pin(async move { Ok(endpoint.handle(request).await) })
+    }
+}
+
+impl Inner {
+    async fn route<B: http_body::Body<Data = Bytes>>(self: &Arc<Self>, parts: &Parts, body: B) -> Response {
+        let last = parts.uri.path().rsplit('/').next().unwrap_or_default();
+        match parts.method {
+            Verb::POST => self.post(parts, body, last).await,
+            Verb::GET if last == http_sse::STREAM && self.serves(HttpShape::HttpSse) => http_sse::open(self, parts),
+            Verb::GET => legacy::get(self, parts),
+            Verb::DELETE => legacy::delete(self, parts),
+            Verb::OPTIONS => {
+                let mut response = reply::plain(StatusCode::NO_CONTENT);
+                origin::preflight(response.headers_mut());
+                response
+            }
+            _ if self.has_sessions() => reply::not_allowed("POST, GET, DELETE"),
+            _ => reply::not_allowed("POST"),
+        }
+    }
+
+    async fn post<B: http_body::Body<Data = Bytes>>(self: &Arc<Self>, parts: &Parts, body: B, last: &str) -> Response {
+        if !is_json(&parts.headers) {
+            return reply::refused(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "`Content-Type` must be application/json",
+            );
+        }
+        let body = match read_body(body, self.options.max_message, self.options.body_wait).await {
+            Ok(body) => body,
+            Err(refusal) => return refusal.into(),
+        };
+        // Some programs begin every file with the mark of its encoding.
+        let text = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&body);
+        let read = Message::parse(text);
+        if last == http_sse::MESSAGES && self.serves(HttpShape::HttpSse) {
+            return http_sse::post(self, parts, read.ok(), text).await;
+        }
+        match read {
+            Ok(message) => self.post_message(parts, message, text).await,
+            // Only a session can say whether it takes batches, and whose answer a broken one was meant to be.
+            Err(Malformed::Batch | Malformed::NotAMessage { answers: true, .. })
+                if parts.headers.contains_key(header::SESSION_ID) =>
+            {
+                legacy::post(self, parts, None, text).await
+            }
+            Err(malformed) => reply::error(StatusCode::BAD_REQUEST, malformed.id(), &malformed.to_error()),
+        }
+    }
+
+    async fn post_message(self: &Arc<Self>, parts: &Parts, message: Message<'_>, text: &[u8]) -> Response {
+        let (params, is_opening) = match &message {
+            Message::Request { method, params, .. } => (*params, method == Method::Initialize.name()),
+            Message::Notification { params, .. } => (*params, false),
+            Message::Response { .. } => (None, false),
+        };
+        let repeated = Repeated::read(params);
+        if Self::is_modern(parts, repeated.version(), is_opening) {
+            modern::post(self, parts, message, repeated).await
+        } else {
+            legacy::post(self, parts, Some(message), text).await
+        }
+    }
+
+    /// Which era a message belongs to. What its body says counts first, then its headers
+    /// ([terms](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#terminology)).
+    fn is_modern(parts: &Parts, version: Option<&str>, is_opening: bool) -> bool {
+        if version.is_some() {
+            return true;
+        }
+        if is_opening || parts.headers.contains_key(header::SESSION_ID) {
+            return false;
+        }
+        match parts
+            .headers
+            .get(header::PROTOCOL_VERSION)
+            .and_then(|version| version.to_str().ok())
+        {
+            Some(version) => Revision::from_name(version).is_none_or(|revision| revision.era() == Era::Modern),
+            None => false,
+        }
+    }
+
+    fn serves(&self, shape: HttpShape) -> bool {
+        let config = self.application.config();
+        config.revisions.iter().any(|revision| revision.profile().http == shape)
+    }
+
+    /// Whether a revision with sessions is served.
+    pub(super) fn has_sessions(&self) -> bool {
+        self.serves(HttpShape::Sessions)
+    }
+
+    /// Whether a revision of this name is served.
+    pub(super) fn speaks(&self, version: &str) -> bool {
+        Revision::from_name(version).is_some_and(|revision| self.application.config().revisions.contains(&revision))
+    }
+
+    /// A session that is not open yet. `None` if the system has no randomness to name it.
+    pub(super) fn new_session(&self, principal: String, streams: Streams) -> Option<Arc<Session>> {
+        let (id, config) = (SessionId::random()?, self.application.config());
+        let (budget, retry) = (Arc::clone(&self.budget), self.options.retry);
+        Some(Session::new(id, principal, config, streams, budget, retry))
+    }
+
+    /// Ready when the endpoint is to end. `None` if it is ending already.
+    pub(super) fn stopping(&self) -> Option<OwnedNotified> {
+        // In this order: what comes between the two is noticed by one of them.
+        let stopping = Arc::clone(&self.stop).notified_owned();
+        (!self.is_stopping.load(Ordering::Acquire)).then_some(stopping)
+    }
+}
+
+/// Reads a body that may have so many bytes, each part of which may take so long.
+async fn read_body<B: http_body::Body<Data = Bytes>>(body: B, most: usize, wait: Duration) -> Result<Bytes, Refusal> {
+    let too_large = || {
+        let why = format!("a message may have at most {most} bytes");
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why)
+    };
+    if body.size_hint().lower() > most as u64 {
+        return Err(too_large());
+    }
+    let mut body = std::pin::pin!(body);
+    // Most bodies come in one piece, which is not copied.
+    let mut whole = Bytes::new();
+    let mut joined = BytesMut::new();
+    loop {
+        let frame = match tokio::time::timeout(wait, body.frame()).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(None) => break,
+            Ok(Some(Err(_))) => {
+                return Err(Refusal::new(StatusCode::BAD_REQUEST, "the body broke off"));
+            }
+            Err(_) => {
+                return Err(Refusal::new(
+                    StatusCode::REQUEST_TIMEOUT,
+                    "the body did not come in time",
+                ));
+            }
+        };
+        let Ok(piece) = frame.into_data() else { continue };
+        if whole.len() + joined.len() + piece.len() > most {
+            return Err(too_large());
+        }
+        if whole.is_empty() && joined.is_empty() {
+            whole = piece;
+            continue;
+        }
+        if joined.is_empty() {
+            joined.extend_from_slice(&std::mem::take(&mut whole));
+        }
+        joined.extend_from_slice(&piece);
+    }
+    Ok(if joined.is_empty() { whole } else { joined.freeze() })
+}

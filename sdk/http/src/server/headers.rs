@@ -1,0 +1,126 @@
+//! The headers of a modern request, which must say what its body says
+//! ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation)).
+
+use std::borrow::Cow;
+
+use http::{HeaderMap, HeaderName};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use trunkline_types::{ErrorObject, Method, clip, code};
+
+use super::application::Application;
+use crate::header::{self, decode_value};
+
+/// What headers repeat of the params.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Repeated<'a> {
+    #[serde(borrow, rename = "_meta")]
+    meta: Option<Meta<'a>>,
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    uri: Option<&'a RawValue>,
+    #[serde(borrow)]
+    task_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Meta<'a> {
+    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion", default)]
+    version: Option<Cow<'a, str>>,
+}
+
+impl<'a> Repeated<'a> {
+    /// Reads them. Params that cannot be read repeat nothing: they are refused further in, with a better reason.
+    pub(super) fn read(params: Option<&'a RawValue>) -> Self {
+        params
+            .and_then(|params| serde_json::from_str(params.get()).ok())
+            .unwrap_or_default()
+    }
+
+    /// The revision that the request says it speaks.
+    pub(super) fn version(&self) -> Option<&str> {
+        self.meta.as_ref()?.version.as_deref()
+    }
+
+    /// What `Mcp-Name` repeats for this method
+    /// ([table](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers)).
+    /// A value of the wrong type is refused further in.
+    fn named(&self, method: Method) -> Option<Cow<'a, str>> {
+        let raw = match method {
+            Method::CallTool | Method::GetPrompt => self.name,
+            Method::ReadResource => self.uri,
+            Method::GetTask | Method::UpdateTask | Method::CancelTask => self.task_id,
+            _ => None,
+        };
+        serde_json::from_str(raw?.get()).ok().map(Cow::Owned)
+    }
+
+    /// Checks every header but the version's.
+    pub(super) fn check(
+        &self,
+        headers: &HeaderMap,
+        method: &str,
+        application: &dyn Application,
+    ) -> Result<(), ErrorObject> {
+        let said = only(headers, &header::METHOD)?.ok_or_else(|| missing(&header::METHOD))?;
+        if said != method {
+            return Err(differs(&header::METHOD, said, method));
+        }
+        let Some(method) = Method::from_name(method) else {
+            return Ok(());
+        };
+        let Some(name) = self.named(method) else { return Ok(()) };
+        let said = only(headers, &header::NAME)?.ok_or_else(|| missing(&header::NAME))?;
+        let said = decode_value(said.as_bytes()).map_err(|why| mismatch(format!("`{}`: {why}", header::NAME)))?;
+        if said != name {
+            return Err(differs(&header::NAME, &said, &name));
+        }
+        if method == Method::CallTool
+            && let Some(mirrored) = application.mirrored(&name)
+        {
+            let arguments: Value = self
+                .arguments
+                .and_then(|arguments| serde_json::from_str(arguments.get()).ok())
+                .unwrap_or_default();
+            mirrored
+                .check(headers, &arguments)
+                .map_err(|why| mismatch(why.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The value of a header that may be there once.
+pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, ErrorObject> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(mismatch(format!("`{name}` is there more than once")));
+    }
+    let text = value
+        .to_str()
+        .map_err(|_| mismatch(format!("`{name}` holds characters that a header cannot carry")))?;
+    // HTTP allows white space around a value.
+    Ok(Some(text.trim_matches([' ', '\t'])))
+}
+
+pub(super) fn mismatch(why: String) -> ErrorObject {
+    ErrorObject::new(code::HEADER_MISMATCH, format!("header mismatch: {why}"))
+}
+
+pub(super) fn missing(name: &HeaderName) -> ErrorObject {
+    mismatch(format!("`{name}` is missing"))
+}
+
+pub(super) fn differs(name: &HeaderName, header: &str, body: &str) -> ErrorObject {
+    mismatch(format!(
+        "`{name}` is {:?}, the body says {:?}",
+        clip(header),
+        clip(body)
+    ))
+}

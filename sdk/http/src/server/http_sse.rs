@@ -1,0 +1,79 @@
+//! The transport of the first revision: a stream of events, and an address of its own to send messages to
+//! ([HTTP with SSE](https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse)).
+//! Deprecated, and still spoken by clients.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use http::request::Parts;
+use trunkline_types::Message;
+
+use super::accept::{EVENTS, accepts};
+use super::body::{Events, OnLeave, Source};
+use super::endpoint::Inner;
+use super::reply::{self, Response};
+use super::session::{SessionId, Streams, Taken};
+use crate::sse::encode_event;
+
+/// The last part of the path of the stream.
+pub(super) const STREAM: &str = "sse";
+/// The last part of the path that messages are sent to.
+pub(super) const MESSAGES: &str = "messages";
+const SESSION: &str = "sessionId=";
+
+/// Opens the stream of a new session. Its first event tells where to send messages.
+pub(super) fn open(inner: &Arc<Inner>, parts: &Parts) -> Response {
+    if !accepts(&parts.headers, EVENTS) {
+        return reply::refused(StatusCode::NOT_ACCEPTABLE, "`Accept` must allow text/event-stream");
+    }
+    let Some(stopping) = inner.stopping() else {
+        return reply::busy("the server is shutting down");
+    };
+    let Some(session) = inner.new_session(super::principal(parts), Streams::One) else {
+        return reply::busy("the system gives no randomness to name a session with");
+    };
+    let stream = session.open_stream();
+    if !inner.sessions.open(Arc::clone(&session)) {
+        return reply::busy("there are too many sessions; end those that are not needed, or come back later");
+    }
+    let path = parts.uri.path();
+    let address = format!(
+        "{}{MESSAGES}?{SESSION}{}",
+        path.strip_suffix(STREAM).unwrap_or(path),
+        session.id
+    );
+    let mut opening = Vec::new();
+    encode_event(&mut opening, None, Some("endpoint"), address.as_bytes());
+    let carrier = stream.carry();
+    let source = Source::Session(Arc::clone(&session), inner.application.changes());
+    let on_leave = OnLeave::Close(session, Arc::clone(&inner.sessions));
+    let events = Events::new(stream, carrier, source, on_leave, inner.options.keep_alive);
+    reply::events(events.opening(opening).until(stopping))
+}
+
+/// Takes one message; the answer to it leaves by the stream.
+pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8]) -> Response {
+    let query = parts.uri.query().unwrap_or_default();
+    let id = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix(SESSION))
+        .and_then(SessionId::read);
+    let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts)));
+    let Some(session) = session else {
+        return reply::refused(
+            StatusCode::NOT_FOUND,
+            "there is no such session, or no longer: open its stream anew",
+        );
+    };
+    match session.take(read, body) {
+        Taken::Nothing => {}
+        Taken::Answered(answer) => session.say(answer),
+        Taken::Requests(requests) => {
+            let stream = session.open_stream();
+            for request in requests {
+                session.start(&*inner.application, request, &stream).await;
+            }
+        }
+    }
+    reply::plain(StatusCode::ACCEPTED)
+}

@@ -1,0 +1,196 @@
+//! Legacy requests: everything belongs to a session, but for the message that opens one
+//! ([transport](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http)).
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use http::{HeaderValue, StatusCode};
+use trunkline_types::{Message, Method, Revision, code};
+
+use super::accept::{EVENTS, JSON, accepts};
+use super::body::{Events, OnLeave, Source};
+use super::endpoint::Inner;
+use super::reply::{self, Refusal, Response};
+use super::session::{Session, SessionId, Streams, Taken};
+use super::stream::{Begin, read_event_id};
+use crate::header;
+
+/// Takes one message, or a batch where the session's revision has batches; then it is not `read` yet.
+pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8]) -> Response {
+    let is_opening = matches!(&read, Some(Message::Request { method, .. }) if method == Method::Initialize.name());
+    if is_opening && !parts.headers.contains_key(header::SESSION_ID) {
+        return open(inner, parts, read, body);
+    }
+    let session = match find(inner, parts) {
+        Ok(session) => session,
+        Err(refusal) => return refusal.into(),
+    };
+    let id = match &read {
+        Some(Message::Request { id, .. }) => Some(id),
+        _ => None,
+    };
+    let wants_answer = !matches!(read, Some(Message::Notification { .. } | Message::Response { .. }));
+    if wants_answer && !(accepts(&parts.headers, JSON) && accepts(&parts.headers, EVENTS)) {
+        return reply::not_acceptable(id);
+    }
+    let was_read = read.is_some();
+    match session.take(read, body) {
+        Taken::Nothing if was_read => reply::plain(StatusCode::ACCEPTED),
+        Taken::Nothing => reply::refused(StatusCode::BAD_REQUEST, "this is no message, or a batch of nothing"),
+        Taken::Answered(answer) => reply::message(status(&answer), answer),
+        Taken::Requests(requests) => {
+            let stream = session.open_stream();
+            for request in requests {
+                session.start(&*inner.application, request, &stream).await;
+            }
+            match stream.begin(&inner.options).await {
+                Begin::Whole(status, answer) => reply::message(status, answer),
+                Begin::Nothing => reply::no_events(),
+                Begin::Events => {
+                    session.keep(&stream);
+                    let mut opening = Vec::new();
+                    stream.prime(&mut opening);
+                    let carrier = stream.carry();
+                    let (source, keep_alive) = (Source::Handler, inner.options.keep_alive);
+                    let events = Events::new(stream, carrier, source, OnLeave::Nothing, keep_alive);
+                    reply::events(events.opening(opening))
+                }
+            }
+        }
+    }
+}
+
+/// What broke a rule of JSON-RPC is refused as HTTP too; any other error is an answer.
+fn status(answer: &[u8]) -> StatusCode {
+    match reply::error_of(answer).map(|error| error.code) {
+        Some(code::INVALID_REQUEST | code::PARSE_ERROR | code::UNSUPPORTED_VERSION) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+/// Opens a session, if the client and the server can agree on a revision.
+fn open(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8]) -> Response {
+    if !accepts(&parts.headers, JSON) || !accepts(&parts.headers, EVENTS) {
+        return reply::not_acceptable(None);
+    }
+    if inner.sessions.is_full() {
+        return reply::busy("there are too many sessions; end those that are not needed, or come back later");
+    }
+    let Some(session) = inner.new_session(super::principal(parts), Streams::Several) else {
+        return reply::busy("the system gives no randomness to name a session with");
+    };
+    let Taken::Answered(answer) = session.take(read, body) else {
+        return reply::plain(StatusCode::BAD_REQUEST);
+    };
+    if session.profile().is_none() {
+        return reply::message(status(&answer), answer);
+    }
+    let Ok(id) = HeaderValue::try_from(session.id.to_string()) else {
+        return reply::plain(StatusCode::INTERNAL_SERVER_ERROR);
+    };
+    if !inner.sessions.open(session) {
+        return reply::busy("there are too many sessions; end those that are not needed, or come back later");
+    }
+    let mut response = reply::message(StatusCode::OK, answer);
+    response.headers_mut().insert(header::SESSION_ID, id);
+    response
+}
+
+/// The session that a request belongs to.
+fn find(inner: &Inner, parts: &Parts) -> Result<Arc<Session>, Refusal> {
+    let mut named = parts.headers.get_all(header::SESSION_ID).iter();
+    let id = match (named.next(), named.next()) {
+        (None, _) => {
+            let why = "`Mcp-Session-Id` is missing: send `initialize` first, or name the protocol version in `_meta`";
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, why));
+        }
+        (Some(_), Some(_)) => {
+            return Err(Refusal::new(
+                StatusCode::BAD_REQUEST,
+                "`Mcp-Session-Id` is there more than once",
+            ));
+        }
+        (Some(id), None) => id.to_str().ok().and_then(SessionId::read),
+    };
+    let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts)));
+    let session = session.ok_or_else(|| {
+        Refusal::new(
+            StatusCode::NOT_FOUND,
+            "there is no such session, or no longer: start one by `initialize`",
+        )
+    })?;
+    check_version(inner, parts)?;
+    Ok(session)
+}
+
+/// The header may be absent, as in revisions that do not know it, but not name what is not spoken here
+/// ([rule](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header)).
+fn check_version(inner: &Inner, parts: &Parts) -> Result<(), Refusal> {
+    let Some(version) = parts.headers.get(header::PROTOCOL_VERSION) else {
+        return Ok(());
+    };
+    let spoken = version
+        .to_str()
+        .is_ok_and(|version| inner.speaks(version) && Revision::from_name(version).is_some());
+    if spoken {
+        return Ok(());
+    }
+    let names = inner.application.config().revision_names().join(", ");
+    let why = format!("this version of the protocol is not spoken here; these are: {names}");
+    Err(Refusal::new(StatusCode::BAD_REQUEST, why))
+}
+
+/// Opens a stream that belongs to no request, or goes on with one that broke.
+pub(super) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response {
+    if !inner.has_sessions() {
+        return reply::not_allowed("POST");
+    }
+    if !accepts(&parts.headers, EVENTS) {
+        return reply::refused(StatusCode::NOT_ACCEPTABLE, "`Accept` must allow text/event-stream");
+    }
+    let session = match find(inner, parts) {
+        Ok(session) => session,
+        Err(refusal) => return refusal.into(),
+    };
+    if let Some(last) = parts.headers.get(header::LAST_EVENT_ID) {
+        let resumed = last
+            .to_str()
+            .ok()
+            .and_then(read_event_id)
+            .and_then(|(name, number)| session.resume(name, number));
+        let Some((stream, carrier)) = resumed else {
+            return reply::refused(
+                StatusCode::BAD_REQUEST,
+                "there is no such event in this session, or no longer",
+            );
+        };
+        let (source, keep_alive) = (Source::Handler, inner.options.keep_alive);
+        return reply::events(Events::new(stream, carrier, source, OnLeave::Nothing, keep_alive));
+    }
+    let Some(stopping) = inner.stopping() else {
+        return reply::busy("the server is shutting down");
+    };
+    // Changes count from here, before the client can know that it hears them.
+    let changes = inner.application.changes();
+    let Some(stream) = session.stand() else {
+        return reply::refused(StatusCode::CONFLICT, "this session has too many streams open");
+    };
+    let carrier = stream.carry();
+    let (source, on_leave) = (Source::Session(Arc::clone(&session), changes), OnLeave::Leave(session));
+    let events = Events::new(stream, carrier, source, on_leave, inner.options.keep_alive);
+    reply::events(events.until(stopping))
+}
+
+/// Ends a session.
+pub(super) fn delete(inner: &Arc<Inner>, parts: &Parts) -> Response {
+    if !inner.has_sessions() {
+        return reply::not_allowed("POST");
+    }
+    match find(inner, parts) {
+        Ok(session) => {
+            inner.sessions.close(session.id);
+            reply::plain(StatusCode::NO_CONTENT)
+        }
+        Err(refusal) => refusal.into(),
+    }
+}

@@ -1,0 +1,119 @@
+//! The legacy sessions of an endpoint.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use super::session::{Session, SessionId};
+
+/// How often sessions are looked at that may be over.
+const ROUND: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(super) struct Sessions {
+    most: usize,
+    idle: Duration,
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    sessions: HashMap<SessionId, Arc<Session>>,
+    /// Whether a task looks at them in turn. There is none while there is no session.
+    is_watched: bool,
+}
+
+impl Sessions {
+    pub(super) fn new(most: usize, idle: Duration) -> Self {
+        Self {
+            most,
+            idle,
+            table: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lock().sessions.len()
+    }
+
+    /// Whether one more would be too many.
+    pub(super) fn is_full(&self) -> bool {
+        self.lock().sessions.len() >= self.most
+    }
+
+    /// Keeps a session. False if there are too many.
+    pub(super) fn open(self: &Arc<Self>, session: Arc<Session>) -> bool {
+        let mut table = self.lock();
+        if table.sessions.len() >= self.most {
+            return false;
+        }
+        table.sessions.insert(session.id, session);
+        if !std::mem::replace(&mut table.is_watched, true) {
+            tokio::spawn(watch(Arc::downgrade(self)));
+        }
+        true
+    }
+
+    /// The session of that id, if it is this principal's.
+    pub(super) fn find(&self, id: SessionId, principal: &str) -> Option<Arc<Session>> {
+        let table = self.lock();
+        table
+            .sessions
+            .get(&id)
+            .filter(|session| session.principal == principal)
+            .cloned()
+    }
+
+    /// Ends a session.
+    pub(super) fn close(&self, id: SessionId) {
+        let session = self.lock().sessions.remove(&id);
+        if let Some(session) = session {
+            session.end();
+        }
+    }
+
+    /// Ends all of them.
+    pub(super) fn close_all(&self) {
+        let sessions = std::mem::take(&mut self.lock().sessions);
+        for session in sessions.into_values() {
+            session.end();
+        }
+    }
+
+    /// Looks at every session. False if none is left, and nobody looks any more.
+    fn look(&self) -> bool {
+        let all: Vec<Arc<Session>> = self.lock().sessions.values().cloned().collect();
+        for session in all.iter().filter(|session| !session.tick(self.idle)) {
+            self.close(session.id);
+        }
+        drop(all);
+        let mut table = self.lock();
+        // What a burst of clients took is given back.
+        if table.sessions.len() < table.sessions.capacity() / 4 {
+            table.sessions.shrink_to_fit();
+        }
+        table.is_watched = !table.sessions.is_empty();
+        table.is_watched
+    }
+}
+
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        self.close_all();
+    }
+}
+
+/// Looks at the sessions in turn as long as there are any.
+async fn watch(sessions: Weak<Sessions>) {
+    loop {
+        tokio::time::sleep(ROUND).await;
+        let Some(sessions) = sessions.upgrade() else { return };
+        if !sessions.look() {
+            return;
+        }
+    }
+}
