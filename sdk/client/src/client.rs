@@ -143,7 +143,7 @@ impl Client {
     /// A task that a call of a tool became before, maybe over another connection, by its id. Nothing is sent
     /// until it is asked for.
     pub fn task(&self, tool: impl Into<String>, id: impl Into<String>) -> TaskHandle {
-        TaskHandle::new(Arc::clone(&self.inner), tool.into(), id.into(), None)
+        TaskHandle::new(Arc::clone(&self.inner), tool.into(), id.into())
     }
 
     /// Reads a resource.

@@ -97,7 +97,6 @@ pub struct TaskHandle {
     inner: Arc<Inner>,
     tool: String,
     id: String,
-    interval: Option<u64>,
 }
 
 impl fmt::Debug for TaskHandle {
@@ -110,13 +109,8 @@ impl fmt::Debug for TaskHandle {
 }
 
 impl TaskHandle {
-    pub(crate) fn new(inner: Arc<Inner>, tool: String, id: String, interval: Option<u64>) -> Self {
-        Self {
-            inner,
-            tool,
-            id,
-            interval,
-        }
+    pub(crate) fn new(inner: Arc<Inner>, tool: String, id: String) -> Self {
+        Self { inner, tool, id }
     }
 
     /// Names the task at its server. Keep it like a password.
@@ -163,7 +157,7 @@ impl TaskHandle {
     /// # Errors
     /// If the task has no usable result in that time.
     pub async fn result(&self, wait: Duration) -> Result<Called, CallError> {
-        let result = self.inner.follow(&self.id, self.interval, wait, None).await?;
+        let result = self.inner.follow(&self.id, Duration::ZERO, wait, None).await?;
         self.inner.checked(&self.tool, result)
     }
 }
@@ -231,7 +225,8 @@ impl Inner {
             ended: false,
         };
         let wait = options.task_wait.unwrap_or(TASK_WAIT);
-        let followed = self.follow(&id, created.poll_interval_ms, wait, progress).await;
+        let interval = poll_interval(created.poll_interval_ms);
+        let followed = self.follow(&id, interval, wait, progress).await;
         wanted.ended = match &followed {
             Ok(_) => true,
             Err(CallError::Task { why, .. }) => !matches!(why, TaskFailure::Overdue(_)),
@@ -240,17 +235,18 @@ impl Inner {
         followed
     }
 
+    /// Follows a task; the first poll is so far away.
     async fn follow(
         &self,
         id: &str,
-        interval: Option<u64>,
+        interval: Duration,
         wait: Duration,
         progress: Option<FeedWriter<Progress>>,
     ) -> Result<CallToolResult, CallError> {
         let following = Following {
             inner: self,
             id,
-            interval: poll_interval(interval),
+            interval,
             wait,
             deadline: Instant::now().checked_add(wait),
             answered: BTreeSet::new(),
@@ -305,6 +301,7 @@ impl<'a> Following<'a> {
                 Ok(task) => task,
                 Err(error) => {
                     self.failed_poll(error)?;
+                    self.check_wait(answering.is_some())?;
                     continue;
                 }
             };
@@ -319,6 +316,17 @@ impl<'a> Following<'a> {
                 // What is not known is no end, and the wait is bounded.
                 TaskState::Working | TaskState::Other(_) => self.withdraw(&mut answering),
             }
+            self.check_wait(answering.is_some())?;
+        }
+    }
+
+    /// Ends the wait where it is over. As long as a question is being answered, it stands still.
+    fn check_wait(&self, stands_still: bool) -> Result<(), CallError> {
+        match self.deadline {
+            Some(deadline) if !stands_still && deadline <= Instant::now() => {
+                Err(self.over(TaskFailure::Overdue(self.wait)))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -328,10 +336,7 @@ impl<'a> Following<'a> {
         let Some(running) = answering else {
             let until = self.deadline.map_or(poll, |deadline| deadline.min(poll));
             tokio::time::sleep_until(until).await;
-            return match self.deadline {
-                Some(deadline) if deadline <= Instant::now() => Err(self.over(TaskFailure::Overdue(self.wait))),
-                _ => Ok(()),
-            };
+            return Ok(());
         };
         let answers = tokio::select! {
             answers = &mut running.answers => answers,
@@ -453,7 +458,6 @@ pub(crate) async fn start_call(
             Arc::clone(inner),
             tool.to_owned(),
             created.task_id,
-            created.poll_interval_ms,
         ))),
     }
 }

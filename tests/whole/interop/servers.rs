@@ -286,7 +286,7 @@ async fn everything_tasks() {
     params.extra.insert("task".into(), json!({ "ttl": 60_000 }));
     let created = client.request::<methods::CallTool>(params).await.unwrap();
     let id = created.extra["task"]["taskId"].as_str().unwrap().to_owned();
-    let of = trunkline::types::TaskParams::new::<&str>;
+    let of = |id: &str| trunkline::types::TaskParams::new(id);
     let task = client.request::<methods::GetLegacyTask>(of(&id)).await.unwrap();
     assert_eq!(task.task_id, id);
     let listed = client

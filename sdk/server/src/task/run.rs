@@ -110,6 +110,8 @@ async fn create(
         let _ = runner.tasks.cancel_live(&runner.live).await;
         runner.live.stop();
     }
+    // A handler that blocks must not hold up the answer that tells of its task.
+    tokio::task::yield_now().await;
     runner.run(running).await;
 }
 
