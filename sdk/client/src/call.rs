@@ -179,7 +179,7 @@ impl Inner {
         }
     }
 
-    async fn send(
+    pub(crate) async fn send(
         &self,
         method: Method,
         params: Extra,
@@ -221,7 +221,7 @@ impl Inner {
 
     /// Sends a request, and again with answers as long as the server asks for input
     /// ([multi round-trip requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
-    async fn exchange_rounds(
+    pub(crate) async fn exchange_rounds(
         &self,
         method: Method,
         params: Extra,
@@ -233,7 +233,7 @@ impl Inner {
         let again = may_ask.then(|| params.clone());
         let mut params = params;
         for round in 0.. {
-            match self.send(method, params, options.clone(), progress.clone()).await? {
+            match self.deliver(method, params, options, progress.as_ref()).await? {
                 Outcome::Complete(result) => return Ok(Exchanged::Complete(result)),
                 Outcome::Task(created) => return Ok(Exchanged::Task(created)),
                 Outcome::InputRequired(_) if round == MAX_ROUNDS => break,
@@ -267,7 +267,7 @@ impl Inner {
         RequestOptions {
             timeouts: options.timeouts,
             progress: options.progress,
-            log_level: options.log_level.or(*lock(&self.log_level)),
+            log_level: options.log_level.or(*lock(&self.state.log_level)),
         }
     }
 
@@ -279,7 +279,7 @@ impl Inner {
         options: &CallOptions,
         progress: Option<FeedWriter<Progress>>,
     ) -> Result<Called, CallError> {
-        let result = match self.exchange_call(tool, arguments, options, progress.clone()).await? {
+        let result = match self.exchange_tool(tool, arguments, options, progress.clone()).await? {
             Exchanged::Complete(result) => self.decode(&result)?,
             Exchanged::Task(created) => self.follow_call(*created, options, progress).await?,
         };
@@ -287,7 +287,7 @@ impl Inner {
     }
 
     /// Calls a tool.
-    pub(crate) async fn exchange_call(
+    pub(crate) async fn exchange_tool(
         &self,
         tool: &str,
         arguments: Extra,
@@ -298,7 +298,7 @@ impl Inner {
         params.insert("name".to_owned(), tool.into());
         params.insert("arguments".to_owned(), Value::Object(arguments));
         add_meta(&mut params, options);
-        self.exchange_rounds(Method::CallTool, params, &self.request_options(options), progress)
+        self.exchange_call(params, &self.request_options(options), progress)
             .await
     }
 

@@ -392,7 +392,7 @@ impl<'a> Following<'a> {
         self.failed_polls += 1;
         let passes = match &error {
             CallError::Refused(error) => error.code != code::INVALID_PARAMS,
-            CallError::TimedOut | CallError::Congested { .. } => true,
+            CallError::TimedOut | CallError::Congested { .. } | CallError::Undelivered(_) => true,
             _ => false,
         };
         if passes && self.failed_polls < MAX_FAILED_POLLS {
@@ -449,7 +449,7 @@ pub(crate) async fn start_call(
     arguments: Extra,
     options: &CallOptions,
 ) -> Result<Started, CallError> {
-    match inner.exchange_call(tool, arguments, options, None).await? {
+    match inner.exchange_tool(tool, arguments, options, None).await? {
         Exchanged::Complete(result) => {
             let result = inner.decode(&result)?;
             inner.checked(tool, result).map(Started::Done)

@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use trunkline_proto::{Sealed, Sealer, Shape};
-use trunkline_types::{ErrorObject, InputRequiredResult, ResultType};
+use trunkline_types::{ErrorObject, InputRequiredResult, ResultType, clip};
 
 use crate::context::{Origin, random_name};
 use crate::dispatch::unwritable;
-use crate::input::{Questions, Wanted, Wish};
+use crate::input::{Questions, Wanted, Wish, shown_key};
 use crate::registry::Shared;
 use crate::task::Live;
 use crate::{BoxFuture, Context, ServerRequest};
@@ -43,6 +43,8 @@ pub(crate) enum Ran<T> {
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     answers: Map<String, Value>,
+    /// Answers that came without a state: nothing was asked yet.
+    brought: Map<String, Value>,
     round: u32,
     /// When the state that the client sent ends, and its name.
     state: Option<(u64, String)>,
@@ -125,7 +127,10 @@ impl Attempts {
         } else {
             Answered::default()
         };
+        let given = answered.input_responses.unwrap_or_default();
+        check_answers(&given)?;
         let Some(state) = answered.request_state else {
+            attempts.brought = given;
             return Ok(attempts);
         };
         let sealer = request.origin.shared.sealer().ok_or_else(no_randomness)?;
@@ -135,10 +140,11 @@ impl Attempts {
         attempts.answers = sealed.answers;
         // Only what was asked for counts; anything else is ignored
         // (https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#error-handling).
-        let given = answered.input_responses.unwrap_or_default();
-        attempts
-            .answers
-            .extend(given.into_iter().filter(|(key, _)| sealed.asked.contains(key)));
+        for (key, answer) in given {
+            if let Some(asked) = sealed.asked.iter().find(|asked| shown_key(asked) == key) {
+                attempts.answers.insert(asked.clone(), answer);
+            }
+        }
         (attempts.round, attempts.state) = (sealed.round, Some((sealed.expires, sealed.nonce)));
         Ok(attempts)
     }
@@ -156,21 +162,24 @@ impl Attempts {
         Ok(())
     }
 
-    /// Starts the handler with the answers so far.
+    /// Starts the handler with the answers so far, which it gives back when it stops.
     pub(crate) fn begin<T>(
-        &self,
+        &mut self,
         origin: &Arc<Origin>,
         task: Option<Arc<Live>>,
         start: impl Fn(&Context) -> Result<BoxFuture<T>, ErrorObject>,
     ) -> Result<Attempt<T>, ErrorObject> {
-        let questions = Arc::new(Mutex::new(Questions::new(self.answers.clone(), task)));
+        let (answers, brought) = (std::mem::take(&mut self.answers), std::mem::take(&mut self.brought));
+        let questions = Arc::new(Mutex::new(Questions::new(answers, brought, task)));
         let context = Context::asking(Arc::clone(origin), Arc::clone(&questions));
         let running = start(&context)?;
         Ok(Attempt { running, questions })
     }
 
-    /// Counts one more round of questions.
-    pub(crate) fn take_round(&mut self) -> Result<(), ErrorObject> {
+    /// Ends an attempt that waits for answers, and counts one more round of questions.
+    pub(crate) fn next_round<T>(&mut self, stopped: Attempt<T>) -> Result<(), ErrorObject> {
+        self.answers = stopped.questions().take_answers();
+        drop(stopped);
         self.round += 1;
         if self.round > MAX_ROUNDS {
             return Err(ErrorObject::internal(format!(
@@ -201,7 +210,7 @@ impl Attempts {
                     Stop::Wishes(Wish::Task) => attempt.decide(None),
                 }
             };
-            drop(attempt);
+            self.next_round(attempt)?;
             if let Some(reply) = self.ask(asking, wanted).await? {
                 return Ok(Ran::Asks(reply));
             }
@@ -214,7 +223,6 @@ impl Attempts {
         asking: &Asking<'_, impl Fn() -> Value>,
         wanted: Vec<Wanted>,
     ) -> Result<Option<Box<RawValue>>, ErrorObject> {
-        self.take_round()?;
         if asking.request.origin.profile.input_required {
             return self.ask_by_result(asking, wanted).map(Some);
         }
@@ -228,14 +236,20 @@ impl Attempts {
         wanted: Vec<Wanted>,
     ) -> Result<Box<RawValue>, ErrorObject> {
         let request = asking.request;
-        let questions = by_key(wanted)?;
+        let mut questions = Map::new();
+        let mut asked = Vec::with_capacity(wanted.len());
+        for (key, question) in wanted {
+            let question = serde_json::to_value(&question).map_err(unwritable)?;
+            questions.insert(shown_key(&key).to_owned(), question);
+            asked.push(key);
+        }
         let sealed = Sealed {
             principal: request.origin.principal.clone(),
             expires: seconds_now() + STATE_LIFETIME,
             nonce: random_name().ok_or_else(no_randomness)?,
             request: asking.fingerprint(),
             round: self.round,
-            asked: questions.keys().cloned().collect(),
+            asked,
             answers: self.answers.clone(),
         };
         let sealer = request.origin.shared.sealer().ok_or_else(no_randomness)?;
@@ -269,10 +283,14 @@ impl Attempts {
     }
 }
 
-/// The questions as they are shown, by key.
-pub(crate) fn by_key(wanted: Vec<Wanted>) -> Result<Map<String, Value>, ErrorObject> {
-    let shown = |(key, question)| Ok((key, serde_json::to_value(&question).map_err(unwritable)?));
-    wanted.into_iter().map(shown).collect()
+/// Every answer is an object, whatever its question
+/// ([answers](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses)).
+pub(crate) fn check_answers(given: &Map<String, Value>) -> Result<(), ErrorObject> {
+    if let Some((key, _)) = given.iter().find(|(_, answer)| !answer.is_object()) {
+        let why = format!("invalid params: the answer to `{}` is no object", clip(key));
+        return Err(ErrorObject::invalid_params(why));
+    }
+    Ok(())
 }
 
 pub(crate) fn no_randomness() -> ErrorObject {

@@ -1,5 +1,8 @@
 //! Tasks that ask.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use serde_json::{Value, json};
 use trunkline::{Context, InMemoryTasks, NoArguments, Server, TaskSupport, Tool, ToolError};
 
@@ -50,7 +53,6 @@ async fn an_answer_that_does_not_fit_and_a_no_reach_the_handler() {
         (json!({ "action": "decline" }), "nothing was deleted", json!(null)),
         (json!({ "action": "cancel" }), "nothing was deleted", json!(null)),
         (accept(json!({ "confirm": "maybe" })), "does not fit", json!(true)),
-        (json!(7), "does not fit", json!(true)),
     ] {
         let id = start_id(&mut client, "confirm_delete", json!({ "filename": "a" })).await;
         let asking = until(&mut client, &id, "input_required").await;
@@ -62,6 +64,53 @@ async fn an_answer_that_does_not_fit_and_a_no_reach_the_handler() {
         );
         assert_eq!(done["result"]["isError"], failed);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_an_object() {
+    let mut client = connect(&server()).await;
+    let id = start_id(&mut client, "multi_input", json!({})).await;
+    let asking = until(&mut client, &id, "input_required").await;
+    let [name, sure] = keys(&asking).try_into().unwrap();
+    for answer in [json!(7), json!(null), json!([])] {
+        let answers = json!({ &name: answer, &sure: accept(json!({ "confirm": true })) });
+        let params = json!({ "taskId": id, "inputResponses": answers });
+        assert_eq!(code_of(&client.request("tasks/update", params).await), -32602);
+    }
+    assert_eq!(keys(&get(&mut client, &id).await), [name, sure], "all or nothing");
+}
+
+/// A name is the key of the first question that has it, and of no other as long as the task lives.
+#[tokio::test(start_paused = true)]
+async fn a_named_question_is_known_by_its_name_once() {
+    let asked = Arc::new(AtomicU32::new(0));
+    let tool = Tool::new(move |_: NoArguments, context: Context| {
+        let n = asked.fetch_add(1, Ordering::SeqCst).min(1);
+        async move {
+            let Confirm { confirm } = context.named("sure").elicit(format!("Sure of {n}?")).await?;
+            Ok::<_, ToolError>(format!("{n}: {confirm}"))
+        }
+    });
+    let server = Server::new("asking", "1")
+        .tasks(InMemoryTasks::new())
+        .tool("ask", tool.task(TaskSupport::optional()));
+    let mut client = connect(&server).await;
+    let id = start_id(&mut client, "ask", json!({})).await;
+    let first = until(&mut client, &id, "input_required").await;
+    assert_eq!(keys(&first), ["sure"]);
+    update(&mut client, &id, json!({ "sure": accept(json!({ "confirm": true })) })).await;
+    let second = until(&mut client, &id, "input_required").await;
+    let [key] = keys(&second).try_into().unwrap();
+    assert!(key.starts_with("sure") && key != "sure", "{key}");
+    update(&mut client, &id, json!({ "sure": accept(json!({ "confirm": true })) })).await;
+    assert_eq!(
+        keys(&get(&mut client, &id).await),
+        [key.clone()],
+        "the old key is no longer asked"
+    );
+    update(&mut client, &id, json!({ &key: accept(json!({ "confirm": false })) })).await;
+    let done = until(&mut client, &id, "completed").await;
+    assert_eq!(done["result"]["content"][0]["text"], "1: false");
 }
 
 #[tokio::test(start_paused = true)]

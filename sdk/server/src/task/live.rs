@@ -9,6 +9,7 @@ use trunkline_types::{ErrorObject, InputResponses, Task, TaskState, rfc3339};
 
 use super::Tasks;
 use super::store::TaskStoreError;
+use crate::attempts::check_answers;
 
 /// The longest message about how a task stands, in bytes. Longer ones are cut.
 const MAX_MESSAGE: usize = 1024;
@@ -166,6 +167,7 @@ impl Live {
         if given.is_empty() {
             return Ok(());
         }
+        check_answers(&given)?;
         let bytes = given.values().map(|answer| answer.to_string().len()).sum::<usize>();
         if self.inbox().bytes + bytes > MAX_ANSWERS {
             return Err(ErrorObject::invalid_params(format!(

@@ -1,9 +1,10 @@
 //! Running the handler of a task: beside its request, and beyond it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 use trunkline_types::{CallToolResult, ErrorObject, Task, TaskState};
@@ -11,14 +12,14 @@ use trunkline_types::{CallToolResult, ErrorObject, Task, TaskState};
 use super::Tasks;
 use super::live::{Live, News, now};
 use super::store::TaskStoreError;
-use crate::attempts::{Attempt, Attempts, Stop, by_key, no_randomness};
+use crate::attempts::{Attempt, Attempts, Stop, no_randomness};
 use crate::context::{Origin, random_name};
-use crate::dispatch::conclude;
-use crate::input::Wish;
+use crate::dispatch::{conclude, unwritable};
+use crate::input::{Wanted, Wish, shown_key};
 use crate::panics::caught;
 use crate::registry::Registry;
 use crate::tool::Registered;
-use crate::{Reply, ToolError};
+use crate::{Context, Reply, ToolError};
 
 /// A call that runs.
 pub(crate) type ToolAttempt = Attempt<Result<CallToolResult, ToolError>>;
@@ -33,8 +34,9 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    pub(crate) fn begin(&self, task: Option<Arc<Live>>) -> Result<ToolAttempt, ErrorObject> {
-        let start = |context: &crate::Context| Ok(self.tool.start(self.arguments.clone(), context));
+    pub(crate) fn begin(&mut self, task: Option<Arc<Live>>) -> Result<ToolAttempt, ErrorObject> {
+        let (tool, arguments) = (&self.tool, &self.arguments);
+        let start = |context: &Context| Ok(tool.start(arguments.clone(), context));
         self.attempts.begin(&self.origin, task, start)
     }
 
@@ -103,6 +105,7 @@ async fn create(
         tasks,
         live,
         job,
+        shown: HashMap::new(),
     };
     if created.send(Ok(task)).is_err() {
         // The call was cancelled before its client knew of the task: nobody could ever ask for it. A store
@@ -121,6 +124,8 @@ struct Runner {
     job: Job,
     deadline: Option<Instant>,
     closing: watch::Receiver<bool>,
+    /// What the client knows each question by, and its key.
+    shown: HashMap<String, String>,
 }
 
 impl Runner {
@@ -154,9 +159,7 @@ impl Runner {
                     continue;
                 }
             };
-            drop(attempt);
-            let asked = self.job.attempts.take_round().and_then(|()| by_key(wanted));
-            let asked = match asked {
+            let asked = match self.job.attempts.next_round(attempt).and_then(|()| self.show(wanted)) {
                 Ok(asked) => self.change(|task| task.state = TaskState::InputRequired(asked)).await,
                 Err(error) => return Ok(Err(error)),
             };
@@ -164,8 +167,26 @@ impl Runner {
                 return Ok(Err(error.into()));
             }
             let answers = self.watched(self.live.answers()).await?;
-            self.job.attempts.take_answers(answers);
+            let shown = &self.shown;
+            let answered = answers
+                .into_iter()
+                .filter_map(|(key, answer)| Some((shown.get(&key)?.clone(), answer)));
+            self.job.attempts.take_answers(answered.collect());
         }
+    }
+
+    /// The questions as the client sees them. A name that stood for another question before is not used again
+    /// ([rule](https://modelcontextprotocol.io/seps/2663-tasks-extension#task-update-requests)).
+    fn show(&mut self, wanted: Vec<Wanted>) -> Result<Map<String, Value>, ErrorObject> {
+        let mut questions = Map::new();
+        for (key, question) in wanted {
+            let name = shown_key(&key);
+            let is_taken = self.shown.get(name).is_some_and(|other| *other != key);
+            let shown = if is_taken { &key } else { name }.to_owned();
+            questions.insert(shown.clone(), serde_json::to_value(&question).map_err(unwritable)?);
+            self.shown.insert(shown, key);
+        }
+        Ok(questions)
     }
 
     /// Does something as long as the task is wanted, and tells meanwhile what the handler says.
