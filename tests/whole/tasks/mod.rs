@@ -2,6 +2,7 @@
 
 mod bounds;
 mod client;
+mod http;
 mod input;
 mod lifecycle;
 mod negotiation;
