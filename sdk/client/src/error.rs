@@ -7,7 +7,7 @@ use trunkline_proto::client::{ConnectError as HandshakeError, RequestError, Unde
 use trunkline_transport::TransportError;
 use trunkline_types::{ErrorObject, code};
 
-use crate::TaskFailure;
+use crate::TaskError;
 use crate::call::MAX_ROUNDS;
 
 /// Why a request has no usable result.
@@ -54,12 +54,7 @@ pub enum CallError {
     /// The arguments are not a JSON object.
     Arguments(String),
     /// The call became a task, which has no usable result.
-    Task {
-        /// Names the task at its server: see [`Client::task`](crate::Client::task).
-        id: String,
-        /// What became of it.
-        why: TaskFailure,
-    },
+    Task(Box<TaskError>),
 }
 
 /// The errors that come before any work: no valid request, no such method, no valid parameters; headers that do not
@@ -91,7 +86,7 @@ impl CallError {
             | Self::Invalid(_)
             | Self::Mismatch(_)
             // The work had begun when it became a task.
-            | Self::Task { .. }
+            | Self::Task(_)
             // The server was at it already when it asked.
             | Self::TooManyRounds
             | Self::Unanswered(_) => true,
@@ -138,7 +133,7 @@ impl fmt::Display for CallError {
             ),
             Self::Unanswered(error) => write!(f, "the server asked for input that it does not get: {error}"),
             Self::Mismatch(why) => write!(f, "the tool ran, but its structured result is wrong: {why}"),
-            Self::Task { why, .. } => write!(f, "the call became a task, which {why}"),
+            Self::Task(error) => error.fmt(f),
             Self::Arguments(why) => write!(f, "arguments must be a JSON object: {why}"),
         }
     }
@@ -219,6 +214,7 @@ impl From<TransportError> for ConnectError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TaskFailure;
     use trunkline_transport::TransportErrorKind;
 
     #[test]
@@ -285,10 +281,10 @@ mod tests {
             CallError::Refused(ErrorObject::new(-32000, "x")),
             CallError::Unanswered(ErrorObject::internal("x")),
             CallError::TooManyRounds,
-            CallError::Task {
+            CallError::Task(Box::new(TaskError {
                 id: "t".into(),
                 why: TaskFailure::Failed(ErrorObject::invalid_params("found out halfway")),
-            },
+            })),
             CallError::Lost {
                 diagnosis: diagnosis.clone(),
             },

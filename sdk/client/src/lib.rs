@@ -80,7 +80,7 @@ pub use listing::{Listing, MAX_BARREN_PAGES, MAX_LIST_BYTES, MAX_LIST_ITEMS, MAX
 pub use notices::{MAX_NOISE, MAX_NOTICE_BYTES, MAX_NOTICES, NoiseReport, Notice, NoticeStream};
 pub use output::Called;
 pub use subscription::Subscription;
-pub use task::{MAX_POLL, MIN_POLL, Started, TASK_WAIT, TaskFailure, TaskHandle};
+pub use task::{MAX_POLL, MIN_POLL, Started, TASK_WAIT, TaskError, TaskFailure, TaskHandle};
 #[cfg(feature = "http")]
 pub use trunkline_http::client::{Endpoint, Kind, Proxies};
 pub use trunkline_proto::Timeouts;

@@ -44,7 +44,22 @@ pub enum Started {
     Task(TaskHandle),
 }
 
-/// Why a task has no usable result, in [`CallError::Task`].
+/// A task without a usable result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskError {
+    /// Names the task at its server: see [`Client::task`](crate::Client::task). Keep it like a password.
+    pub id: String,
+    /// What became of it.
+    pub why: TaskFailure,
+}
+
+impl fmt::Display for TaskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the call became a task, which {}", self.why)
+    }
+}
+
+/// What became of a task that has no usable result.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum TaskFailure {
@@ -229,7 +244,7 @@ impl Inner {
         let followed = self.follow(&id, interval, wait, progress).await;
         wanted.ended = match &followed {
             Ok(_) => true,
-            Err(CallError::Task { why, .. }) => !matches!(why, TaskFailure::Overdue(_)),
+            Err(CallError::Task(error)) => !matches!(error.why, TaskFailure::Overdue(_)),
             Err(_) => false,
         };
         followed
@@ -256,7 +271,7 @@ impl Inner {
             progress,
             signs: 0,
         };
-        following.to_the_end().await
+        following.run().await
     }
 
     async fn get_task(&self, id: &str) -> Result<Task, CallError> {
@@ -293,7 +308,7 @@ impl Inner {
 }
 
 impl<'a> Following<'a> {
-    async fn to_the_end(mut self) -> Result<CallToolResult, CallError> {
+    async fn run(mut self) -> Result<CallToolResult, CallError> {
         let mut answering: Option<Answering<'a>> = None;
         loop {
             self.pause(&mut answering).await?;
@@ -309,7 +324,7 @@ impl<'a> Following<'a> {
             self.interval = poll_interval(task.poll_interval_ms);
             self.tell(task.status_message.as_deref());
             match task.state {
-                TaskState::Completed(result) => return self.read(result),
+                TaskState::Completed(result) => return read(result),
                 TaskState::Failed(error) => return Err(self.over(TaskFailure::Failed(error))),
                 TaskState::Cancelled => return Err(self.over(TaskFailure::Cancelled(task.status_message))),
                 TaskState::InputRequired(questions) => self.ask(questions, &mut answering)?,
@@ -422,19 +437,19 @@ impl<'a> Following<'a> {
         feed.push(sign, message.len());
     }
 
-    fn read(&self, mut result: Extra) -> Result<CallToolResult, CallError> {
-        // It is the result that the call would have had, its type included.
-        result.shift_remove("resultType");
-        serde_json::from_value(Value::Object(result))
-            .map_err(|error| CallError::Invalid(format!("the task has a result that no tool has: {error}")))
-    }
-
     fn over(&self, why: TaskFailure) -> CallError {
-        CallError::Task {
+        CallError::Task(Box::new(TaskError {
             id: self.id.to_owned(),
             why,
-        }
+        }))
     }
+}
+
+/// The result that the call would have had, its type included.
+fn read(mut result: Extra) -> Result<CallToolResult, CallError> {
+    result.shift_remove("resultType");
+    serde_json::from_value(Value::Object(result))
+        .map_err(|error| CallError::Invalid(format!("the task has a result that no tool has: {error}")))
 }
 
 fn poll_interval(milliseconds: Option<u64>) -> Duration {

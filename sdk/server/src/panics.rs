@@ -5,17 +5,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-use trunkline_types::ErrorObject;
+use trunkline_types::{ErrorObject, Method};
 
 /// A handler panicked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Panicked;
 
-impl Panicked {
-    /// The answer of a request whose handler panicked.
-    pub(crate) fn of(self, method: &str) -> ErrorObject {
-        ErrorObject::internal(format!("the handler of `{method}` panicked"))
-    }
+/// The answer of a request whose handler panicked.
+pub(crate) fn panicked(method: Method) -> ErrorObject {
+    ErrorObject::internal(format!("the handler of `{method}` panicked"))
 }
 
 /// What a future comes to, a panic included. After a panic it is not polled again.

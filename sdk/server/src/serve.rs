@@ -20,7 +20,7 @@ use trunkline_transport::{Received, Transport};
 use trunkline_types::{ErrorObject, RequestId};
 
 use crate::context::{NOTICES_HELD, Origin, Outbound, Outlet, Sending};
-use crate::panics::caught;
+use crate::panics::{Panicked, caught, panicked};
 use crate::registry::{Changes, News, Shared};
 use crate::service::RequestService;
 use crate::{BoxFuture, Reply, ServeError, ServerRequest};
@@ -393,7 +393,7 @@ pub(crate) fn guarded(service: RequestService, request: ServerRequest) -> BoxFut
     Box::pin(async move {
         let answered = caught(async move { service.answer(request).await }).await;
         ending.0.end();
-        answered.unwrap_or_else(|panicked| Err(panicked.of(method.name())))
+        answered.unwrap_or_else(|Panicked| Err(panicked(method)))
     })
 }
 

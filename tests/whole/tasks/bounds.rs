@@ -1,6 +1,7 @@
 //! What a store of tasks keeps, and what it does not.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Notify;
@@ -148,14 +149,14 @@ async fn lifetimes_have_a_default_and_a_maximum() {
         )
         .await
         .unwrap();
-    sleep(S * 60 - S / 1000).await;
+    sleep(Duration::from_millis(59_999)).await;
     assert!(store.get("", "most").await.is_ok());
     sleep(S / 500).await;
     assert_eq!(store.get("", "most").await, Err(TaskStoreError::Unknown));
     let long = InMemoryTasks::new().ttl(S * 1000);
     long.create("", task("t")).await.unwrap();
     long.update("", completed("t", 0)).await.unwrap();
-    sleep(S * 1000 - S / 1000).await;
+    sleep(Duration::from_millis(999_999)).await;
     assert!(long.get("", "t").await.is_ok(), "not before its time");
     sleep(S / 500).await;
     assert_eq!(long.get("", "t").await, Err(TaskStoreError::Unknown));

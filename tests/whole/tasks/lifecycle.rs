@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Notify;
@@ -184,7 +185,7 @@ async fn its_time_ends_it_and_what_came_of_it_is_kept_for_a_while() {
         (&json!(30_000), &json!(5000))
     );
     let id = created["taskId"].as_str().unwrap();
-    sleep(S * 30 - S / 100).await;
+    sleep(Duration::from_millis(29_990)).await;
     assert_eq!(get(&mut client, id).await["status"], "working");
     sleep(S / 50).await;
     let failed = get(&mut client, id).await;

@@ -34,7 +34,7 @@ struct Greet {
 #[derive(Deserialize, JsonSchema)]
 struct Compute {
     /// How long.
-    seconds: u64,
+    seconds: u32,
 }
 
 /// Deletes a file.
@@ -57,7 +57,7 @@ struct Name {
 
 async fn slow_compute(ask: Compute, context: Context) -> String {
     for second in 0..ask.seconds {
-        context.progress(second as f64, None, &format!("second {second}"));
+        context.progress(f64::from(second), None, &format!("second {second}"));
         sleep(S).await;
     }
     format!("computed for {} s", ask.seconds)

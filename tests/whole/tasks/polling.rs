@@ -146,13 +146,7 @@ async fn failures_of_polls_pass_and_three_in_a_row_do_not() {
     }
     let error = calling.await.unwrap().unwrap_err();
     assert!(
-        matches!(
-            &error,
-            CallError::Task {
-                why: TaskFailure::Unreachable(_),
-                ..
-            }
-        ),
+        matches!(&error, CallError::Task(error) if matches!(error.why, TaskFailure::Unreachable(_))),
         "{error:?}"
     );
     // A server that does not know the task will not know it later.
@@ -238,11 +232,11 @@ async fn the_end_of_the_connection_leaves_the_outcome_open() {
     script.poll(task("working", json!({}))).await;
     drop(script);
     let error = calling.await.unwrap().unwrap_err();
-    let CallError::Task { id, why } = &error else {
+    let CallError::Task(task) = &error else {
         panic!("{error:?}")
     };
-    assert_eq!(id, "t", "whoever wants to can ask for it again");
-    assert!(matches!(why, TaskFailure::Unreachable(_)) && error.may_have_run());
+    assert_eq!(task.id, "t", "whoever wants to can ask for it again");
+    assert!(matches!(task.why, TaskFailure::Unreachable(_)) && error.may_have_run());
 }
 
 #[tokio::test(start_paused = true)]

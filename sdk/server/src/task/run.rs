@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
-use trunkline_types::{CallToolResult, ErrorObject, Task, TaskState};
+use trunkline_types::{CallToolResult, ErrorObject, Method, Task, TaskState};
 
 use super::Tasks;
 use super::live::{Live, News, now};
@@ -16,7 +16,7 @@ use crate::attempts::{Attempt, Attempts, Stop, no_randomness};
 use crate::context::{Origin, random_name};
 use crate::dispatch::{conclude, unwritable};
 use crate::input::{Wanted, Wish, shown_key};
-use crate::panics::caught;
+use crate::panics::{Panicked, caught, panicked};
 use crate::registry::Registry;
 use crate::tool::Registered;
 use crate::{Context, Reply, ToolError};
@@ -132,7 +132,7 @@ impl Runner {
     async fn run(mut self, running: Option<ToolAttempt>) {
         let ended = match caught(self.drive(running)).await {
             Ok(ended) => ended,
-            Err(panicked) => Ok(Err(panicked.of("tools/call"))),
+            Err(Panicked) => Ok(Err(panicked(Method::CallTool))),
         };
         self.settle(ended).await;
         self.tasks.leave(&self.live);
