@@ -1,6 +1,7 @@
-"""Drives a stdio server with the Python SDK 2.x, which speaks both eras.
+"""Drives a server with the Python SDK 2.x, which speaks both eras.
 
-usage: python client.py ERA weather|orders -- COMMAND ARGS…
+usage: python client.py ERA weather|orders URL | -- COMMAND ARGS…
+An address that ends in /sse is reached by the transport of the first revision.
 ERA: legacy (handshake), auto (probe, then decide), modern (no probe: the first request is already modern).
 
 One JSON object on stdout says what the SDK saw. Nothing is judged here: the Rust tests do that.
@@ -15,6 +16,7 @@ from importlib.metadata import version
 
 import anyio
 from mcp import Client, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.shared.exceptions import MCPError
 from mcp.types import ElicitResult, Implementation, PromptReference
 
@@ -191,7 +193,15 @@ async def orders(client, steps, person):
 SCENARIOS = {"weather": weather, "orders": orders}
 
 
-async def run(era, scenario, command, args):
+def reach(server):
+    """What the SDK's client takes: the address, a transport, or a command to start."""
+    if isinstance(server, str):
+        return sse_client(server) if server.endswith("/sse") else server
+    command, *args = server
+    return StdioServerParameters(command=command, args=args, env=dict(os.environ))
+
+
+async def run(era, scenario, server):
     person, complaints = Person(), Complaints()
     logging.basicConfig(handlers=[complaints])
     steps = Steps(person)
@@ -200,7 +210,7 @@ async def run(era, scenario, command, args):
     try:
         with anyio.fail_after(PROGRAM_SECONDS):
             async with Client(
-                StdioServerParameters(command=command, args=args, env=dict(os.environ)),
+                reach(server),
                 mode=MODES[era],
                 client_info=Implementation(name="interop-python", version="1.0.0"),
                 read_timeout_seconds=REQUEST_SECONDS,
@@ -241,14 +251,22 @@ async def discover(client, steps):
     }
 
 
+def command_line(given):
+    """The era, the scenario and the server: an address, or a command as a list. Nothing if it is none."""
+    match given:
+        case [era, scenario, "--", *command] if command and era in MODES and scenario in SCENARIOS:
+            return era, scenario, command
+        case [era, scenario, url] if "://" in url and era in MODES and scenario in SCENARIOS:
+            return era, scenario, url
+
+
 def main():
-    given = sys.argv[1:]
-    split = given.index("--") if "--" in given else -1
-    options, command = given[: max(split, 0)], given[split + 1 :]
-    if split != 2 or not command or options[0] not in MODES or options[1] not in SCENARIOS:
-        print(f"usage: python {sys.argv[0]} {'|'.join(MODES)} {'|'.join(SCENARIOS)} -- COMMAND ARGS…", file=sys.stderr)
+    wanted = command_line(sys.argv[1:])
+    if wanted is None:
+        eras, scenarios = "|".join(MODES), "|".join(SCENARIOS)
+        print(f"usage: python {sys.argv[0]} {eras} {scenarios} URL | -- COMMAND ARGS…", file=sys.stderr)
         return 2
-    return anyio.run(run, *options, command[0], command[1:])
+    return anyio.run(run, *wanted)
 
 
 if __name__ == "__main__":

@@ -24,19 +24,24 @@ export function versionOf(sdk) {
   return JSON.parse(readFileSync(new URL(`node_modules/${sdk}/package.json`, tools), "utf8")).version;
 }
 
-/** Splits `[options…] SCENARIO -- COMMAND ARGS…`; leaves with status 2 when it is none. */
+/** Reads `[options…] SCENARIO URL` or `[options…] SCENARIO -- COMMAND ARGS…`; leaves with status 2 when it is none. */
 export function commandLine(options) {
   const given = process.argv.slice(2);
-  const split = given.indexOf("--");
-  const before = given.slice(0, split);
-  const [command, ...args] = given.slice(split + 1);
-  const scenario = before.at(-1);
-  if (split < 0 || before.length !== options.length + 1 || !command || !scenarios[scenario]) {
+  const read = given.slice(0, options.length);
+  const [scenario, second, command, ...args] = given.slice(options.length);
+  const server = second === "--" ? command && { command, args } : !command && URL.canParse(second) && { url: new URL(second) };
+  if (!server || !scenarios[scenario]) {
     const names = Object.keys(scenarios).join("|");
-    console.error(`usage: node ${process.argv[1]} ${[...options, names].join(" ")} -- COMMAND ARGS…`);
+    console.error(`usage: node ${process.argv[1]} ${[...options, names].join(" ")} URL | -- COMMAND ARGS…`);
     process.exit(2);
   }
-  return { options: before.slice(0, -1), scenario, command, args };
+  return { options: read, scenario, server };
+}
+
+/** A way to the server: a process of its own, or HTTP. An address that ends in `/sse` is of the first revision's. */
+export function reach({ url, command, args }, { StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport }) {
+  if (!url) return new StdioClientTransport({ command, args, env: process.env });
+  return url.pathname.endsWith("/sse") ? new SSEClientTransport(url) : new StreamableHTTPClientTransport(url);
 }
 
 /** What a person would answer to the next elicitation, and what was shown meanwhile. */
@@ -56,7 +61,11 @@ export class Person {
  */
 export async function run({ sdk, client, transport, person, scenario, connected }) {
   const report = { sdk, version: versionOf(sdk), scenario, protocol: null, server: null, steps: [], complaints: [] };
-  client.onerror = (error) => report.complaints.push(told(error));
+  let closing;
+  client.onerror = (error) => {
+    // Over HTTP an SDK complains of the streams that it breaks itself in order to close.
+    if (!closing || !/abort/i.test(told(error))) report.complaints.push(told(error));
+  };
 
   const work = async () => {
     await client.connect(transport, wait);
@@ -71,8 +80,13 @@ export async function run({ sdk, client, transport, person, scenario, connected 
   } catch (error) {
     report.error = told(error);
   }
-  const closing = Date.now();
-  await within(CLOSE_MS, client.close()).catch((error) => report.complaints.push(told(error)));
+  closing = Date.now();
+  const close = async () => {
+    // Over HTTP a session outlives its connections, so it is ended by a request of its own.
+    await transport.terminateSession?.();
+    await client.close();
+  };
+  await within(CLOSE_MS, close()).catch((error) => report.complaints.push(told(error)));
   report.close_ms = Date.now() - closing;
   finish(report);
 }

@@ -3,8 +3,11 @@
 //! `cargo xtask setup` installs them into `.tools/`; `tests/interop/README.md` says what is where.
 
 mod clients;
+mod inspector;
+mod listening;
 mod rmcp_client;
 mod servers;
+mod shipped;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -1,0 +1,55 @@
+//! Our shipped servers, as a foreign client reaches them.
+
+use std::process::Command;
+
+use super::listening::Listening;
+use super::{root, trunkline};
+
+/// How a client reaches a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// The transport of the first revision.
+    HttpSse,
+}
+
+/// A server that a client starts, or one that runs already. Several clients may use it, one after another or at once.
+pub(super) enum Shipped {
+    Command(Vec<String>),
+    Running(Listening, Way),
+}
+
+impl Shipped {
+    /// `trunkline serve` with these words.
+    pub(super) fn start(words: &[&str], way: Way) -> Self {
+        let command = [&[trunkline(), "serve"], words].concat();
+        if way == Way::Stdio {
+            return Self::Command(command.into_iter().map(str::to_owned).collect());
+        }
+        let mut serve = Command::new(command[0]);
+        serve.args(&command[1..]).args(["--http", "0"]).current_dir(root());
+        Self::Running(Listening::start(serve), way)
+    }
+
+    /// The last arguments of a foreign client: what to start, or where it is.
+    pub(super) fn arguments(&self) -> Vec<String> {
+        match self {
+            Self::Command(command) => std::iter::once("--".to_owned())
+                .chain(command.iter().cloned())
+                .collect(),
+            Self::Running(listening, Way::HttpSse) => vec![listening.at("/sse")],
+            Self::Running(listening, _) => vec![listening.at("/mcp")],
+        }
+    }
+
+    /// Ends a server that runs: it must do so by itself, and have had nothing to say.
+    pub(super) fn end(self) {
+        if let Self::Running(listening, _) = self {
+            let (status, said) = listening.end();
+            assert!(status.success(), "{status}: {said:#?}");
+            assert_eq!(said, Vec::<String>::new());
+        }
+    }
+}
