@@ -192,3 +192,126 @@ async fn a_question_that_changed_is_asked_anew() {
     let done = peer.request(call(json!({}), yes(&key, &state))).await;
     assert_eq!(done["result"]["content"][0]["text"], "spent 999: true");
 }
+
+/// Asks for a name under one, and then, if there is more to ask, for a yes.
+async fn named(ask: Count, context: Context) -> Result<String, ToolError> {
+    let who = context.named("user_name");
+    let Count { n } = who.elicit(format!("How many of {}?", ask.n)).await?;
+    if ask.n > 1 {
+        let sure: Confirm = context.elicit("Sure?").await?;
+        return Ok(format!("{n}, sure: {}", sure.confirm));
+    }
+    if ask.n == 0 {
+        who.elicit::<Confirm>("And again?").await?;
+    }
+    Ok(format!("{n}"))
+}
+
+fn call_named(n: u32, more: Value) -> Value {
+    let mut call = call(json!({ "n": n }), more);
+    call["params"]["name"] = json!("named");
+    call
+}
+
+fn count(key: &str, n: u32) -> Value {
+    json!({ key: { "action": "accept", "content": { "n": n } } })
+}
+
+#[tokio::test]
+async fn a_named_question_has_its_name_as_key() {
+    let server = Server::new("rounds", "1").tool("named", named);
+    let mut peer = RawPeer::of(&server);
+    let (key, message, state) = question(&peer.request(call_named(1, json!({}))).await);
+    assert_eq!((key.as_str(), message.as_str()), ("user_name", "How many of 1?"));
+    let answered = json!({ "inputResponses": count("user_name", 7), "requestState": state });
+    let done = peer.request(call_named(1, answered)).await;
+    assert_eq!(done["result"]["content"][0]["text"], "7");
+}
+
+#[tokio::test]
+async fn an_answer_brought_along_under_a_name_is_taken_and_kept() {
+    let server = Server::new("rounds", "1").tool("named", named);
+    let mut peer = RawPeer::of(&server);
+    let mut brought = count("user_name", 7);
+    brought["unheard_of"] = json!({ "action": "accept" });
+    let done = peer.request(call_named(1, json!({ "inputResponses": brought }))).await;
+    assert_eq!(done["result"]["content"][0]["text"], "7");
+    // What was taken travels with the state of the next question.
+    let (key, message, state) = question(&peer.request(call_named(2, json!({ "inputResponses": brought }))).await);
+    assert_eq!(message, "Sure?");
+    let done = peer.request(call_named(2, yes(&key, &state))).await;
+    assert_eq!(done["result"]["content"][0]["text"], "7, sure: true");
+    // Under another name nothing is taken.
+    let other = json!({ "inputResponses": count("wrong_key", 7) });
+    assert_eq!(question(&peer.request(call_named(1, other)).await).0, "user_name");
+}
+
+#[tokio::test]
+async fn an_answer_to_a_named_question_that_changed_is_not_taken() {
+    let balance = Arc::new(std::sync::atomic::AtomicU32::new(10));
+    let shown = Arc::clone(&balance);
+    let server = Server::new("rounds", "1").tool("twice", move |_: NoArguments, context: Context| {
+        let now = shown.load(Ordering::SeqCst);
+        async move {
+            let sure: Confirm = context.named("sure").elicit(format!("Spend all {now}?")).await?;
+            Ok::<_, ToolError>(format!("spent {now}: {}", sure.confirm))
+        }
+    });
+    let mut peer = RawPeer::of(&server);
+    let (key, _, state) = question(&peer.request(call(json!({}), json!({}))).await);
+    balance.store(999, Ordering::SeqCst);
+    let (again, message, state) = question(&peer.request(call(json!({}), yes(&key, &state))).await);
+    assert_eq!((again.as_str(), message.as_str()), ("sure", "Spend all 999?"));
+    let done = peer.request(call(json!({}), yes(&again, &state))).await;
+    assert_eq!(done["result"]["content"][0]["text"], "spent 999: true");
+}
+
+#[tokio::test]
+async fn a_name_stands_for_one_question_and_has_its_form() {
+    let server = Server::new("rounds", "1").tool("named", named);
+    let mut peer = RawPeer::of(&server);
+    let twice = peer
+        .request(call_named(0, json!({ "inputResponses": count("user_name", 7) })))
+        .await;
+    assert_eq!(twice["result"]["isError"], true, "{twice}");
+    let text = twice["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("two questions are named `user_name`"), "{text}");
+
+    let longest = "n".repeat(64);
+    for (name, fits) in [
+        ("n", true),
+        (&longest, true),
+        (&format!("{longest}n"), false),
+        ("", false),
+        ("1-n", false),
+        ("a#b", false),
+    ] {
+        let name = name.to_owned();
+        let server = Server::new("rounds", "1").tool("twice", move |_: NoArguments, context: Context| {
+            let name = name.clone();
+            async move {
+                let Count { n } = context.named(&name).elicit("How many?").await?;
+                Ok::<_, ToolError>(format!("{n}"))
+            }
+        });
+        let answer = RawPeer::of(&server).request(call(json!({}), json!({}))).await;
+        assert_eq!(answer["result"]["resultType"] == "input_required", fits, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_object_is_refused_with_and_without_a_state() {
+    let server = Server::new("rounds", "1").tool("named", named);
+    let mut peer = RawPeer::of(&server);
+    let (_, _, state) = question(&peer.request(call_named(1, json!({}))).await);
+    for more in [
+        json!({ "inputResponses": { "user_name": 12345 } }),
+        json!({ "inputResponses": { "user_name": 12345 }, "requestState": state }),
+        json!({ "inputResponses": [] }),
+    ] {
+        let refused = peer.request(call_named(1, more)).await;
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    }
+    let nothing = json!({ "inputResponses": null });
+    question(&peer.request(call_named(1, nothing)).await);
+}

@@ -3,6 +3,7 @@
 //! It has no dependencies, so it builds in a moment. Everything it runs is an ordinary command that
 //! is printed before it starts; nothing here is needed to build Trunkline itself.
 
+mod conformance;
 mod output;
 mod place;
 mod run;
@@ -28,7 +29,7 @@ enum Problem {
     Failed(String),
 }
 
-// Conformance, benchmark and fuzz commands get their own file and one line here.
+// Benchmark and fuzz commands get their own file and one line here.
 const TASKS: &[Task] = &[
     Task {
         name: "test",
@@ -39,6 +40,11 @@ const TASKS: &[Task] = &[
         name: "setup",
         about: "install the foreign programs that the interop tests drive, into .tools/",
         run: setup::command,
+    },
+    Task {
+        name: "conformance",
+        about: "run the official conformance suite, all of it or one --revision and --leg",
+        run: conformance::command,
     },
 ];
 
@@ -74,12 +80,12 @@ fn help() -> String {
     use std::fmt::Write as _;
     let mut text = String::from("Usage: cargo xtask COMMAND\n\nCommands:\n");
     for task in TASKS {
-        let _ = writeln!(text, "  {:8} {}", task.name, task.about);
+        let _ = writeln!(text, "  {:11} {}", task.name, task.about);
     }
     text.push_str("\nSteps of `test`, in order (--only takes one or more of them):\n");
     for step in steps::STEPS {
         let extra = if step.by_default { "" } else { " (only when asked for)" };
-        let _ = writeln!(text, "  {:8} {}{extra}", step.name, step.about);
+        let _ = writeln!(text, "  {:11} {}{extra}", step.name, step.about);
     }
     text.push_str(
         "\nExamples:
@@ -87,6 +93,7 @@ fn help() -> String {
   cargo xtask test --only fmt,clippy   two steps
   cargo xtask test --only unit         the tests that need no foreign program
   cargo xtask setup                    only install the foreign programs
+  cargo xtask conformance --leg client the client's half of the conformance suite
 
 The output of each step is kept in target/xtask/STEP.log.
 Exit status: 0 all well, 1 a step failed, 2 wrong usage.",

@@ -59,15 +59,21 @@ pub(crate) fn command(args: &[String]) -> Result<(), Problem> {
 
 /// Installs what is not there yet; tells everything that is missing, not only the first thing.
 pub(crate) fn install() -> Result<(), String> {
+    install_these(&[node_packages, python_packages, git])
+}
+
+/// The node packages alone.
+pub(crate) fn install_node() -> Result<(), String> {
+    install_these(&[node_packages])
+}
+
+fn install_these(parts: &[fn() -> Result<(), Missing>]) -> Result<(), String> {
     // Two runs at once would install over each other.
     let lock = fs::create_dir_all(place::tools())
         .and_then(|()| File::create(place::tools().join("lock")))
         .and_then(|file| file.lock().map(|()| file))
         .map_err(|error| format!("{} cannot be written: {error}", place::tools().display()))?;
-    let missing: Vec<Missing> = [node_packages(), python_packages(), git()]
-        .into_iter()
-        .filter_map(Result::err)
-        .collect();
+    let missing: Vec<Missing> = parts.iter().filter_map(|part| part().err()).collect();
     drop(lock);
     if missing.is_empty() {
         return Ok(());

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::Problem;
+use crate::conformance;
 use crate::output;
 use crate::place;
 use crate::run::{self, Ran};
@@ -26,6 +27,8 @@ pub(crate) struct Step {
 enum Action {
     /// Install the foreign programs.
     Setup,
+    /// Run the official conformance suite.
+    Conformance,
     /// A cargo command, with the minutes after which it is taken to hang.
     Cargo {
         args: &'static [&'static str],
@@ -98,6 +101,13 @@ pub(crate) const STEPS: &[Step] = &[
         action: cargo_test(&["test", "--workspace", "--no-fail-fast"], 40),
     },
     Step {
+        name: "conformance",
+        about: "the official conformance suite, against a server and a client of ours",
+        by_default: true,
+        needs: &["tools", "build"],
+        action: Action::Conformance,
+    },
+    Step {
         name: "doc",
         about: "documentation, with broken links denied",
         by_default: true,
@@ -137,9 +147,16 @@ fn run_all(steps: &[&Step], tally: &mut Tally) -> Result<(), String> {
             step.name,
             step.command_line()
         ));
-        let Action::Cargo { args, env, minutes, .. } = &step.action else {
-            setup::install()?;
-            continue;
+        let (args, env, minutes) = match &step.action {
+            Action::Setup => {
+                setup::install()?;
+                continue;
+            }
+            Action::Conformance => {
+                conformance::run_all()?;
+                continue;
+            }
+            Action::Cargo { args, env, minutes, .. } => (args, env, minutes),
         };
         let mut command = Command::new(place::cargo());
         command.args(*args).current_dir(place::root()).envs(*env);
@@ -179,6 +196,7 @@ impl Step {
     fn command_line(&self) -> String {
         match &self.action {
             Action::Setup => "cargo xtask setup".to_owned(),
+            Action::Conformance => "cargo xtask conformance".to_owned(),
             Action::Cargo { args, env, .. } => {
                 let env = env.map_or_else(String::new, |(key, value)| format!("{key}='{value}' "));
                 format!("{env}cargo {}", args.join(" "))
@@ -236,7 +254,10 @@ mod tests {
     #[test]
     fn without_names_every_default_step_runs_once() {
         let chosen = choose(&[]).expect("the default steps exist");
-        assert_eq!(names(&chosen), ["fmt", "clippy", "tools", "build", "test", "doc"]);
+        assert_eq!(
+            names(&chosen),
+            ["fmt", "clippy", "tools", "build", "test", "conformance", "doc"]
+        );
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Inner {
 
     async fn read_list<T: Listed>(&self, stamp: Stamp) -> Last<T> {
         let options = self.request_options(&CallOptions::default());
-        let collected = collect(BOUNDS, |cursor| {
+        let collected = collect(BOUNDS, self.mirrors(), |cursor| {
             let mut params = Extra::new();
             if let Some(cursor) = cursor {
                 params.insert("cursor".to_owned(), cursor.into());

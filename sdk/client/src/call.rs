@@ -165,7 +165,7 @@ impl Inner {
         }
     }
 
-    async fn send(
+    pub(crate) async fn send(
         &self,
         method: Method,
         params: Extra,
@@ -205,7 +205,7 @@ impl Inner {
         let again = may_ask.then(|| params.clone());
         let mut params = params;
         for round in 0.. {
-            match self.send(method, params, options.clone(), progress.clone()).await? {
+            match self.deliver(method, params, options, progress.as_ref()).await? {
                 Outcome::Complete(result) => return Ok(result),
                 Outcome::InputRequired(_) if round == MAX_ROUNDS => break,
                 Outcome::InputRequired(wanted) => {
@@ -238,7 +238,7 @@ impl Inner {
         RequestOptions {
             timeouts: options.timeouts,
             progress: options.progress,
-            log_level: options.log_level.or(*lock(&self.log_level)),
+            log_level: options.log_level.or(*lock(&self.state.log_level)),
         }
     }
 
@@ -254,7 +254,7 @@ impl Inner {
         params.insert("arguments".to_owned(), Value::Object(arguments));
         add_meta(&mut params, options);
         let result = self
-            .exchange(Method::CallTool, params, &self.request_options(options), progress)
+            .exchange_call(params, &self.request_options(options), progress)
             .await?;
         let result: CallToolResult = self.decode(&result)?;
         let schema = {

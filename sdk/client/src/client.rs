@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
+#[cfg(feature = "http")]
+use trunkline_http::client::Endpoint;
 use trunkline_proto::Timeouts;
 use trunkline_proto::client::Agreement;
 use trunkline_transport::{Command, InMemory, Transport};
@@ -40,7 +42,8 @@ pub(crate) struct Inner {
     pub(crate) state: Arc<State>,
     pub(crate) answers: Answers,
     pub(crate) timeouts: Timeouts,
-    pub(crate) log_level: Mutex<Option<LogLevel>>,
+    /// Whether requests travel one by one, with headers that mirror them.
+    pub(crate) over_http: bool,
     pub(crate) lists: Lists,
     pub(crate) notices: FeedReader<Notice>,
     pub(crate) notices_taken: AtomicBool,
@@ -55,6 +58,25 @@ impl Client {
     /// A program as a child process.
     pub fn command(command: Command) -> Connector {
         Connector::command(command)
+    }
+
+    /// A server at an `http` or `https` address.
+    ///
+    /// ```no_run
+    /// # async fn f() -> Result<(), trunkline_client::ConnectError> {
+    /// # use trunkline_client::Client;
+    /// let weather = Client::http("https://weather.example/mcp").connect().await?;
+    /// # Ok(()) }
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn http(url: impl Into<String>) -> Connector {
+        Self::endpoint(Endpoint::new(url))
+    }
+
+    /// A server at an address, with headers and more.
+    #[cfg(feature = "http")]
+    pub fn endpoint(endpoint: Endpoint) -> Connector {
+        Connector::endpoint(endpoint)
     }
 
     /// Whatever is at the other end of a transport.
@@ -206,9 +228,9 @@ impl Client {
             let level = serde_json::to_value(level).map_err(|error| CallError::Arguments(error.to_string()))?;
             let mut params = Extra::new();
             params.insert("level".to_owned(), level);
-            return self.ask::<Ignored>(Method::SetLevel, params).await.map(drop);
+            self.ask::<Ignored>(Method::SetLevel, params).await?;
         }
-        *lock(&self.inner.log_level) = Some(level);
+        *lock(&self.inner.state.log_level) = Some(level);
         Ok(())
     }
 

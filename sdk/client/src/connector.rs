@@ -1,17 +1,19 @@
 //! From a server's address to a connection.
 
-use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
+#[cfg(feature = "http")]
+use trunkline_http::client::Endpoint;
 use trunkline_proto::Timeouts;
 use trunkline_proto::client::{Agreement, Config, ConnectError as HandshakeError, Opening};
 use trunkline_transport::{Command, Tap, Transport, TransportError, TransportErrorKind, tapped};
 use trunkline_types::{Era, Implementation, Revision};
 
+use crate::address::{Address, LEGACY, Link};
 use crate::cache::Lists;
 use crate::client::Inner;
 use crate::driver::run;
@@ -19,12 +21,7 @@ use crate::feed::feed;
 use crate::inputs::{Answers, AnyInputs, NoInputs};
 use crate::notices::NOTICES_HELD;
 use crate::ports::{Ports, SUBMITTED, Stage, State};
-use crate::{Client, ConnectError, Inputs, lock};
-
-/// How long the end of a connection may take, where the transport does not bound it itself.
-const CLOSE_WAIT: Duration = Duration::from_secs(10);
-/// Command lines whose era is remembered.
-const REMEMBERED: usize = 64;
+use crate::{Client, ConnectError, Inputs};
 
 /// A server to connect to, from [`Client::spawn`] and the like. It cannot call anything yet.
 #[must_use = "nothing is connected until `connect` is awaited"]
@@ -36,13 +33,18 @@ pub struct Connector {
 }
 
 enum Source {
-    Command(Command),
+    Address(Address),
     Transport(Box<dyn Transport>),
 }
 
 impl Connector {
     pub(crate) fn command(command: Command) -> Self {
-        Self::new(Source::Command(command))
+        Self::new(Source::Address(Address::Command(command)))
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn endpoint(endpoint: Endpoint) -> Self {
+        Self::new(Source::Address(Address::Endpoint(endpoint)))
     }
 
     pub(crate) fn over(transport: Box<dyn Transport>) -> Self {
@@ -106,7 +108,7 @@ impl Connector {
     }
 
     /// Connects. A program that ends because of the probe for its era is started once more without it; what
-    /// was learned is remembered for its command line as long as this process lives.
+    /// was learned is remembered for its command line, or for an address, as long as this process lives.
     ///
     /// # Errors
     /// If the server cannot be reached, or nothing can be agreed with it.
@@ -121,8 +123,8 @@ impl Connector {
         config.capabilities = answers.capabilities().clone();
         let attempt = Attempt { config, answers, tap };
         match source {
-            Source::Transport(transport) => attempt.connect(transport, Some(CLOSE_WAIT)).await,
-            Source::Command(command) => attempt.start(&command).await,
+            Source::Transport(transport) => attempt.connect(Link::given(transport)).await,
+            Source::Address(address) => attempt.find_out(&address).await,
         }
     }
 }
@@ -130,7 +132,7 @@ impl Connector {
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let source: &dyn fmt::Debug = match &self.source {
-            Source::Command(command) => command,
+            Source::Address(address) => address,
             Source::Transport(_) => &"a transport",
         };
         f.debug_struct("Connector")
@@ -148,50 +150,54 @@ struct Attempt {
 }
 
 impl Attempt {
-    async fn start(mut self, command: &Command) -> Result<Client, ConnectError> {
-        if self.config.opening != Opening::Auto {
-            return self.spawn(command).await;
+    /// Connects with what is remembered of the server, or finds out its era and remembers that.
+    async fn find_out(mut self, address: &Address) -> Result<Client, ConnectError> {
+        if self.config.opening == Opening::Auto && address.is_legacy() {
+            self.config.opening = Opening::Fixed(Revision::LATEST_LEGACY);
         }
-        let line = command.to_string();
-        let remembered = LEGACY.recall(&line);
+        if self.config.opening != Opening::Auto {
+            return self.connect(address.open()?).await;
+        }
+        let key = address.key();
+        let remembered = LEGACY.recall(&key);
         if let Some(revision) = remembered {
             self.config.opening = Opening::Fixed(revision);
-            match self.spawn(command).await {
+            match self.connect(address.open()?).await {
+                // It is not there: nothing was learned about its era.
+                Err(ConnectError::Handshake(HandshakeError::Undelivered(why), diagnosis)) if why.status.is_none() => {
+                    return Err(ConnectError::Handshake(HandshakeError::Undelivered(why), diagnosis));
+                }
                 Err(ConnectError::Handshake(error, diagnosis)) => {
-                    LEGACY.forget(&line);
+                    LEGACY.forget(&key);
                     if error == HandshakeError::Silent {
                         return Err(ConnectError::Handshake(error, diagnosis));
                     }
-                    // The program may have been replaced by a newer one.
+                    // The server may have been replaced by a newer one.
                 }
                 connected => return connected,
             }
             self.config.opening = Opening::Auto;
         }
-        let mut connected = self.spawn(command).await;
+        let mut connected = self.connect(address.open()?).await;
         // A legacy server may die of the probe, at once or after it has refused it.
         if let (None, Err(ConnectError::Handshake(HandshakeError::Ended { .. }, _))) = (remembered, &connected) {
             self.config.opening = Opening::Fixed(Revision::LATEST_LEGACY);
-            connected = self.spawn(command).await;
+            connected = self.connect(address.open()?).await;
         }
         if let Ok(client) = &connected
             && client.agreement().profile.era == Era::Legacy
         {
-            LEGACY.remember(line, client.agreement().profile.revision);
+            LEGACY.remember(key, client.agreement().profile.revision);
         }
         connected
     }
 
-    async fn spawn(&self, command: &Command) -> Result<Client, ConnectError> {
-        // A child bounds its own shutdown.
-        self.connect(Box::new(command.spawn()?), None).await
-    }
-
-    async fn connect(
-        &self,
-        transport: Box<dyn Transport>,
-        close_wait: Option<Duration>,
-    ) -> Result<Client, ConnectError> {
+    async fn connect(&self, link: Link) -> Result<Client, ConnectError> {
+        let Link {
+            transport,
+            close_wait,
+            over_http,
+        } = link;
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             let message = "cannot connect: call this on a tokio runtime";
             return Err(TransportError::new(TransportErrorKind::Setup, message).into());
@@ -230,58 +236,11 @@ impl Attempt {
                 state,
                 answers: self.answers.clone(),
                 timeouts: self.config.timeouts,
-                log_level: Mutex::default(),
+                over_http,
                 lists: Lists::default(),
                 notices: noticed,
                 notices_taken: AtomicBool::new(false),
             }),
         })
-    }
-}
-
-/// Programs that were found to be legacy, so that they are not probed again.
-static LEGACY: Memory = Memory(Mutex::new(VecDeque::new()));
-
-struct Memory(Mutex<VecDeque<(String, Revision)>>);
-
-impl Memory {
-    fn recall(&self, line: &str) -> Option<Revision> {
-        let memory = lock(&self.0);
-        memory
-            .iter()
-            .find(|(known, _)| known == line)
-            .map(|(_, revision)| *revision)
-    }
-
-    fn forget(&self, line: &str) {
-        lock(&self.0).retain(|(known, _)| known != line);
-    }
-
-    fn remember(&self, line: String, revision: Revision) {
-        self.forget(&line);
-        let mut memory = lock(&self.0);
-        if memory.len() == REMEMBERED {
-            memory.pop_front();
-        }
-        memory.push_back((line, revision));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_memory_of_eras_is_bounded_and_forgets_the_oldest() {
-        let memory = Memory(Mutex::default());
-        for n in 0..=REMEMBERED {
-            memory.remember(n.to_string(), Revision::LATEST_LEGACY);
-        }
-        assert_eq!(memory.recall("0"), None);
-        assert_eq!(memory.recall("1"), Some(Revision::LATEST_LEGACY));
-        memory.remember("1".to_owned(), Revision::LATEST_LEGACY);
-        assert_eq!(lock(&memory.0).len(), REMEMBERED);
-        memory.forget("1");
-        assert_eq!(memory.recall("1"), None);
     }
 }

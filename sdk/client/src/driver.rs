@@ -3,12 +3,13 @@
 //! A request costs its place in the channel to this task and one channel back. What a server asks for is
 //! answered by tasks of its own, so a slow person holds up nothing.
 
+mod again;
+
 use std::collections::HashMap;
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, Sleep};
 use trunkline_proto::client::{
-    Agreement, Answer, Config, ConnectError as HandshakeError, Connection, Event, RequestOptions,
+    Agreement, Answer, Config, ConnectError as HandshakeError, Connection, Event, RequestOptions, Undelivered,
 };
 use trunkline_transport::{Received, Transport, TransportError};
 use trunkline_types::{ErrorObject, Extra, InputRequest, Method, RequestId};
@@ -25,7 +26,7 @@ use trunkline_types::{ErrorObject, Extra, InputRequest, Method, RequestId};
 use crate::feed::FeedWriter;
 use crate::inputs::Answers;
 use crate::notices::Notice;
-use crate::ports::{Control, Outcome, Ports, Stage, State, Submit, Waiting, Watch};
+use crate::ports::{Control, Outcome, Ports, Stage, State, Stream, Submit, Waiting, Watch};
 use crate::subscription::wants;
 use crate::{CallError, ConnectError, lock};
 
@@ -81,6 +82,8 @@ struct Driver<T> {
     deaf_since: Option<Instant>,
     /// Who came after that.
     unsent: Vec<Waiting>,
+    /// Streams of notices that broke off, and when they are opened again.
+    reopening: Vec<(Instant, Box<Stream>)>,
     closing: bool,
 }
 
@@ -107,6 +110,7 @@ impl<T: Transport> Driver<T> {
             fault: None,
             deaf_since: None,
             unsent: Vec::new(),
+            reopening: Vec::new(),
             closing: false,
         }
     }
@@ -276,6 +280,26 @@ impl<T: Transport> Driver<T> {
                     self.connection.handle_too_long(limit, &start);
                     self.take_events(start.len());
                 }
+                Poll::Ready(Ok(Received::Undelivered {
+                    id,
+                    may_have_run,
+                    status,
+                    why,
+                })) => {
+                    let now = self.now();
+                    let undelivered = Undelivered {
+                        may_have_run,
+                        status,
+                        why,
+                    };
+                    self.connection.handle_undelivered(now, &id, undelivered);
+                    self.take_events(0);
+                }
+                Poll::Ready(Ok(Received::Renewed)) => self.renewed(),
+                Poll::Ready(Ok(Received::Warning(text))) => {
+                    self.connection.handle_warning(&text);
+                    self.take_events(0);
+                }
                 Poll::Ready(Ok(Received::End)) => self.end(None),
                 Poll::Ready(Err(error)) => {
                     self.fault = Some(error);
@@ -307,6 +331,7 @@ impl<T: Transport> Driver<T> {
         self.finish_unsent(self.state.diagnosis());
         self.asking.abort_all();
         self.watches.clear();
+        self.reopening.clear();
         self.notices = None;
         self.stage.send_replace(Stage::Ended);
     }
@@ -334,7 +359,7 @@ impl<T: Transport> Driver<T> {
                 Event::ConnectFailed(error) => self.connect_failed(error),
                 Event::Answered { id, answer } => {
                     if let Some(waiting) = self.waiting.remove(&id) {
-                        waiting.finish(self.outcome(answer));
+                        self.answered(waiting, answer);
                     }
                 }
                 Event::Progress { id, progress } => {
@@ -352,10 +377,9 @@ impl<T: Transport> Driver<T> {
                     }
                 }
                 Event::Listening { id, filter } => {
-                    if let Some(Waiting::Stream { opened, .. }) = self.waiting.get_mut(&id)
-                        && let Some(opened) = opened.take()
-                    {
-                        let _ = opened.send(Ok(filter));
+                    if let Some(Waiting::Stream(stream)) = self.waiting.get_mut(&id) {
+                        let changed = stream.listening(filter);
+                        self.tell_changed(changed);
                     }
                 }
                 Event::Notice {
@@ -375,6 +399,7 @@ impl<T: Transport> Driver<T> {
             Answer::Refused(error) => CallError::Refused(error),
             Answer::Invalid(why) => CallError::Invalid(why),
             Answer::TimedOut => CallError::TimedOut,
+            Answer::Undelivered(undelivered) => CallError::Undelivered(undelivered),
             Answer::Lost => CallError::Lost {
                 diagnosis: self.state.diagnosis(),
             },
@@ -404,18 +429,16 @@ impl<T: Transport> Driver<T> {
 
     fn notice(&mut self, method: Method, params: Extra, subscription: Option<RequestId>, size: usize) {
         let notice = Notice::new(method, params);
-        let changed = match &notice {
-            Notice::ToolsChanged => Some(&self.state.tools),
-            Notice::PromptsChanged => Some(&self.state.prompts),
-            Notice::ResourcesChanged => Some(&self.state.resources),
-            _ => None,
-        };
-        if let Some(changed) = changed {
-            changed.fetch_add(1, Ordering::Release);
+        self.state.note(&notice);
+        if let Some(Waiting::Stream(stream)) = subscription.and_then(|id| self.waiting.get_mut(&id)) {
+            stream.backoff.reset();
+            stream.feed.push(notice.clone(), size);
         }
-        if let Some(Waiting::Stream { feed, .. }) = subscription.and_then(|id| self.waiting.get(&id)) {
-            feed.push(notice.clone(), size);
-        }
+        self.spread(notice, size);
+    }
+
+    /// Tells everybody who listens to the connection as a whole.
+    fn spread(&self, notice: Notice, size: usize) {
         for watch in self.watches.iter().filter(|watch| wants(&watch.filter, &notice)) {
             watch.feed.push(notice.clone(), size);
         }
@@ -430,7 +453,8 @@ impl<T: Transport> Driver<T> {
         self.take_events(0);
         // A stream of notices may wait longer than the clock can count.
         let wake = self.connection.poll_timeout().and_then(|at| self.epoch.checked_add(at));
-        let Some(wake) = wake.into_iter().chain(self.take_unsent()).min() else {
+        let wakes = wake.into_iter().chain(self.take_unsent()).chain(self.take_reopening());
+        let Some(wake) = wakes.min() else {
             return false;
         };
         if self.timer.deadline() != wake {

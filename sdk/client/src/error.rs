@@ -3,9 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
-use trunkline_proto::client::{ConnectError as HandshakeError, RequestError};
+use trunkline_proto::client::{ConnectError as HandshakeError, RequestError, Undelivered};
 use trunkline_transport::TransportError;
-use trunkline_types::ErrorObject;
+use trunkline_types::{ErrorObject, code};
 
 use crate::call::MAX_ROUNDS;
 
@@ -29,6 +29,9 @@ pub enum CallError {
         /// What is known about the end, such as the exit status and the last lines of stderr.
         diagnosis: Option<String>,
     },
+    /// The request got no answer, though the connection goes on: over HTTP each request is an exchange of its own.
+    /// [`Undelivered::may_have_run`] tells one that broke off from one that did not get through.
+    Undelivered(Undelivered),
     /// The connection had ended before: the request was not sent.
     Closed {
         /// What is known about the end.
@@ -51,14 +54,22 @@ pub enum CallError {
     Arguments(String),
 }
 
-/// The errors of JSON-RPC that come before any work: no valid request, no such method, no valid parameters.
-const BEFORE_THE_WORK: [i64; 3] = [-32600, -32601, -32602];
+/// The errors that come before any work: no valid request, no such method, no valid parameters; headers that do not
+/// fit the body, no such revision.
+const BEFORE_THE_WORK: [i64; 5] = [
+    code::INVALID_REQUEST,
+    code::METHOD_NOT_FOUND,
+    code::INVALID_PARAMS,
+    code::HEADER_MISMATCH,
+    code::UNSUPPORTED_VERSION,
+];
 
 impl CallError {
     /// Whether the server may have done what was asked. Such a request must not be repeated blindly.
     ///
     /// Nothing was done where the request was not sent, or the server says that it is no request, that it does not know
-    /// the method, or that the parameters do not fit (-32600, -32601, -32602). Any other error proves nothing.
+    /// the method or the revision, or that the parameters or headers do not fit (-32600, -32601, -32602, -32020,
+    /// -32022). Any other error proves nothing.
     ///
     /// ```
     /// use trunkline_client::CallError;
@@ -76,6 +87,7 @@ impl CallError {
             | Self::Unanswered(_) => true,
             // Any other code may come from the middle of the work, or from after it.
             Self::Refused(error) => !BEFORE_THE_WORK.contains(&error.code),
+            Self::Undelivered(undelivered) => undelivered.may_have_run,
             Self::NotSent(_) | Self::Closed { .. } | Self::Congested { .. } | Self::Arguments(_) => false,
         }
     }
@@ -91,6 +103,15 @@ impl fmt::Display for CallError {
             Self::Lost { diagnosis } => {
                 f.write_str("the connection ended before the answer; the request may have run")?;
                 write_diagnosis(f, diagnosis.as_deref())
+            }
+            Self::Undelivered(Undelivered { may_have_run, why, .. }) => {
+                f.write_str(if *may_have_run {
+                    "no answer came; the request may have run ("
+                } else {
+                    "the request did not get through and was not run ("
+                })?;
+                write_plain(f, why)?;
+                f.write_str(")")
             }
             Self::Closed { diagnosis } => {
                 f.write_str("the connection has ended; connect again")?;
@@ -167,6 +188,11 @@ fn next_step(error: &HandshakeError) -> &'static str {
         HandshakeError::Silent => "check that it is an MCP server, or allow it more time for its start",
         HandshakeError::Ended { .. } => "run its command in a terminal to see why it ends",
         HandshakeError::Refused(_) => "check its own configuration, or update it",
+        HandshakeError::Undelivered(Undelivered {
+            status: Some(401 | 403),
+            ..
+        }) => "give it a header that authorizes you",
+        HandshakeError::Undelivered(_) => "check its address, and that it runs",
         _ => "check that it is an MCP server and speaks this transport",
     }
 }
@@ -204,6 +230,39 @@ mod tests {
         assert_eq!(ConnectError::from(fault).to_string(), "reading failed: disk on fire");
     }
 
+    fn undelivered(may_have_run: bool) -> Undelivered {
+        Undelivered {
+            may_have_run,
+            status: None,
+            why: "connection\nrefused".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_request_without_an_answer_says_whether_it_may_have_run() {
+        assert_eq!(
+            CallError::Undelivered(undelivered(true)).to_string(),
+            r"no answer came; the request may have run (connection\nrefused)"
+        );
+        assert_eq!(
+            CallError::Undelivered(undelivered(false)).to_string(),
+            r"the request did not get through and was not run (connection\nrefused)"
+        );
+        let connect = |status| {
+            let undelivered = Undelivered {
+                status,
+                ..undelivered(false)
+            };
+            ConnectError::Handshake(HandshakeError::Undelivered(undelivered), None).to_string()
+        };
+        assert!(
+            connect(None).ends_with("; check its address, and that it runs"),
+            "{}",
+            connect(None)
+        );
+        assert!(connect(Some(401)).ends_with("; give it a header that authorizes you"));
+    }
+
     #[test]
     fn an_unknown_outcome_is_told_from_a_failure() {
         let diagnosis = Some("exit status 1".to_owned());
@@ -218,6 +277,7 @@ mod tests {
             CallError::Lost {
                 diagnosis: diagnosis.clone(),
             },
+            CallError::Undelivered(undelivered(true)),
         ] {
             assert!(error.may_have_run(), "{error}");
         }
@@ -225,7 +285,10 @@ mod tests {
             CallError::Refused(ErrorObject::new(-32600, "x")),
             CallError::Refused(ErrorObject::new(-32601, "x")),
             CallError::Refused(ErrorObject::new(-32602, "x")),
+            CallError::Refused(ErrorObject::new(-32020, "x")),
+            CallError::Refused(ErrorObject::new(-32022, "x")),
             CallError::NotSent(RequestError::NotConnected),
+            CallError::Undelivered(undelivered(false)),
             CallError::Closed { diagnosis },
             CallError::Congested { queued: 1, waiting: 1 },
         ] {

@@ -5,7 +5,7 @@
 //! the application's matter.
 //!
 //! The types to know first:
-//! - [`Connector`], from [`Client::spawn`], [`Client::command`], [`Client::in_memory`] or [`Client::over`]:
+//! - [`Connector`], from [`Client::spawn`], [`Client::command`], `Client::http`, [`Client::in_memory`] or [`Client::over`]:
 //!   a server to connect to,
 //! - [`Client`]: a connection to one server; clones share it,
 //! - [`Call`]: a running call, with its progress; dropping it cancels it,
@@ -46,8 +46,9 @@
 //! | notices held for each slow reader | 256, 4 MiB ([`MAX_NOTICES`], [`MAX_NOTICE_BYTES`]) |
 //! | signs of progress held for each call | 64, 1 MiB |
 //! | noise kept | the last 32 pieces, 200 bytes each ([`MAX_NOISE`]); all are counted |
-//! | command lines whose era is remembered | 64 |
+//! | command lines and addresses whose era is remembered | 64 |
 
+mod address;
 mod cache;
 mod call;
 mod client;
@@ -60,6 +61,7 @@ mod listing;
 mod notices;
 mod output;
 mod ports;
+mod repeat;
 mod subscription;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -75,9 +77,11 @@ pub use listing::{Listing, MAX_BARREN_PAGES, MAX_LIST_BYTES, MAX_LIST_ITEMS, MAX
 pub use notices::{MAX_NOISE, MAX_NOTICE_BYTES, MAX_NOTICES, NoiseReport, Notice, NoticeStream};
 pub use output::Called;
 pub use subscription::Subscription;
+#[cfg(feature = "http")]
+pub use trunkline_http::client::{Endpoint, Kind, Proxies};
 pub use trunkline_proto::Timeouts;
 pub use trunkline_proto::client::{
-    Agreement, ConnectError as HandshakeError, Noise, NoiseReason, Opening, RequestError,
+    Agreement, ConnectError as HandshakeError, Noise, NoiseReason, Opening, RequestError, Undelivered,
 };
 pub use trunkline_transport::{Command, InMemory, Tap, Transport, TransportError};
 /// The messages of the protocol.

@@ -85,9 +85,9 @@ pub(crate) trait Listed: DeserializeOwned + Clone + Send + Sync + 'static {
     fn announced(capabilities: &ServerCapabilities) -> bool;
     /// What else the list is read for.
     fn take_outputs(_inner: &Inner, _generation: u64, _listing: &mut Listing<Self>) {}
-    /// What makes the item unusable.
-    fn fault(&self) -> Option<&'static str> {
-        self.key().is_empty().then_some("its name is empty")
+    /// What makes the item unusable; over HTTP there are more rules.
+    fn fault(&self, _over_http: bool) -> Option<String> {
+        self.key().is_empty().then(|| "its name is empty".to_owned())
     }
 }
 
@@ -116,15 +116,30 @@ impl Listed for Tool {
         inner.take_outputs(generation, listing);
     }
 
-    fn fault(&self) -> Option<&'static str> {
+    fn fault(&self, over_http: bool) -> Option<String> {
         if self.name.is_empty() {
-            Some("its name is empty")
+            Some("its name is empty".to_owned())
         } else if !self.input_schema.is_object() {
-            Some("its `inputSchema` is not an object")
+            Some("its `inputSchema` is not an object".to_owned())
+        } else if over_http {
+            mirror_fault(&self.input_schema)
         } else {
             None
         }
     }
+}
+
+/// A tool whose `x-mcp-header` annotations break the rules is not shown
+/// (<https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header>).
+#[cfg(feature = "http")]
+fn mirror_fault(input_schema: &Value) -> Option<String> {
+    let mirrored = trunkline_http::header::MirroredParams::from_schema(input_schema);
+    mirrored.err().map(|error| error.to_string())
+}
+
+#[cfg(not(feature = "http"))]
+fn mirror_fault(_input_schema: &Value) -> Option<String> {
+    None
 }
 
 impl Listed for Resource {
@@ -208,13 +223,13 @@ pub(crate) struct Collected<T> {
 }
 
 /// Reads all pages of a list. `page` asks for one, by its cursor.
-pub(crate) async fn collect<T, F, P>(bounds: Bounds, mut page: F) -> Result<Collected<T>, CallError>
+pub(crate) async fn collect<T, F, P>(bounds: Bounds, over_http: bool, mut page: F) -> Result<Collected<T>, CallError>
 where
     T: Listed,
     F: FnMut(Option<String>) -> P,
     P: Future<Output = Result<Box<RawValue>, CallError>>,
 {
-    let mut list = Collecting::<T>::new(bounds);
+    let mut list = Collecting::<T>::new(bounds, over_http);
     let mut cursor = None;
     loop {
         let read = match page(cursor).await {
@@ -247,6 +262,7 @@ where
 
 struct Collecting<T> {
     bounds: Bounds,
+    over_http: bool,
     listing: Listing<T>,
     keys: HashSet<String>,
     cursors: HashSet<String>,
@@ -261,9 +277,10 @@ struct Collecting<T> {
 }
 
 impl<T: Listed> Collecting<T> {
-    fn new(bounds: Bounds) -> Self {
+    fn new(bounds: Bounds, over_http: bool) -> Self {
         Self {
             bounds,
+            over_http,
             listing: Listing::default(),
             keys: HashSet::new(),
             cursors: HashSet::new(),
@@ -367,9 +384,9 @@ impl<T: Listed> Collecting<T> {
 
     fn add_item(&mut self, item: &RawValue) {
         let why = match serde_json::from_str::<T>(item.get()) {
-            Ok(item) => match item.fault() {
+            Ok(item) => match item.fault(self.over_http) {
                 None => return self.keep(item),
-                Some(fault) => fault.to_owned(),
+                Some(fault) => fault,
             },
             Err(error) => error.to_string(),
         };

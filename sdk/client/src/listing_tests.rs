@@ -15,7 +15,7 @@ fn raw(value: &Value) -> Box<RawValue> {
 /// Reads a list of `pages` pages, each with `size` new prompts.
 async fn read(bounds: Bounds, pages: usize, size: usize) -> Collected<Prompt> {
     let mut asked = 0;
-    let collected = collect::<Prompt, _, _>(bounds, |cursor| {
+    let collected = collect::<Prompt, _, _>(bounds, false, |cursor| {
         assert_eq!(cursor, (asked > 0).then(|| asked.to_string()));
         let prompts: Vec<Value> = (0..size).map(|n| json!({ "name": format!("{asked}-{n}") })).collect();
         asked += 1;
@@ -56,7 +56,7 @@ async fn items_have_a_bound_on_both_sides() {
 
 #[tokio::test]
 async fn rejected_items_count_too() {
-    let collected = collect::<Prompt, _, _>(SMALL, |_| {
+    let collected = collect::<Prompt, _, _>(SMALL, false, |_| {
         std::future::ready(Ok(raw(&json!({ "prompts": vec![json!(1); 11] }))))
     });
     let collected = collected.await.unwrap();
@@ -72,7 +72,7 @@ async fn bytes_have_a_bound_on_both_sides() {
         raw(&page)
     };
     for (length, whole) in [(SMALL.bytes, true), (SMALL.bytes + 1, false)] {
-        let collected = collect::<Prompt, _, _>(SMALL, |_| std::future::ready(Ok(page(length))));
+        let collected = collect::<Prompt, _, _>(SMALL, false, |_| std::future::ready(Ok(page(length))));
         assert_eq!(collected.await.unwrap().whole, whole);
     }
 }
@@ -80,7 +80,7 @@ async fn bytes_have_a_bound_on_both_sides() {
 #[tokio::test]
 async fn two_pages_without_news_are_borne() {
     let mut asked = 0;
-    let collected = collect::<Prompt, _, _>(SMALL, |_| {
+    let collected = collect::<Prompt, _, _>(SMALL, false, |_| {
         asked += 1;
         let page = match asked {
             1 | 4 => json!({ "prompts": [{ "name": asked.to_string() }], "nextCursor": asked.to_string() }),
@@ -98,7 +98,7 @@ async fn two_pages_without_news_are_borne() {
 async fn warnings_have_a_bound() {
     let wide = Bounds { items: 1000, ..SMALL };
     let same = json!({ "prompts": vec![json!({ "name": "p" }); 500] });
-    let collected = collect::<Prompt, _, _>(Bounds { bytes: 1 << 20, ..wide }, |_| {
+    let collected = collect::<Prompt, _, _>(Bounds { bytes: 1 << 20, ..wide }, false, |_| {
         std::future::ready(Ok(raw(&same)))
     });
     let listing = collected.await.unwrap().listing;
@@ -110,7 +110,7 @@ async fn warnings_have_a_bound() {
 async fn a_cursor_of_the_wrong_type_ends_the_list() {
     for (cursor, whole) in [(json!(null), true), (json!(7), false)] {
         let mut asked = 0;
-        let collected = collect::<Prompt, _, _>(SMALL, |_| {
+        let collected = collect::<Prompt, _, _>(SMALL, false, |_| {
             asked += 1;
             let next = if asked == 1 { json!("2") } else { cursor.clone() };
             let page = json!({ "prompts": [{ "name": asked.to_string() }], "nextCursor": next });
@@ -125,7 +125,7 @@ async fn a_cursor_of_the_wrong_type_ends_the_list() {
 #[tokio::test]
 async fn only_a_first_page_may_be_missing_as_a_method() {
     let mut asked = 0;
-    let collected = collect::<Prompt, _, _>(SMALL, |_| {
+    let collected = collect::<Prompt, _, _>(SMALL, false, |_| {
         asked += 1;
         std::future::ready(match asked {
             1 => Ok(raw(&json!({ "prompts": [{ "name": "p" }], "nextCursor": "2" }))),
@@ -139,6 +139,6 @@ async fn only_a_first_page_may_be_missing_as_a_method() {
         "{:?}",
         collected.listing.warnings
     );
-    let lost = collect::<Prompt, _, _>(SMALL, |_| std::future::ready(Err(CallError::TimedOut)));
+    let lost = collect::<Prompt, _, _>(SMALL, false, |_| std::future::ready(Err(CallError::TimedOut)));
     assert_eq!(lost.await.unwrap_err(), CallError::TimedOut);
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 use trunkline_proto::client::{Agreement, RequestOptions};
-use trunkline_types::{Extra, InputRequiredResult, Method, Progress, SubscriptionFilter};
+use trunkline_transport::Backoff;
+use trunkline_types::{Extra, InputRequiredResult, LogLevel, Method, Progress, SubscriptionFilter};
 
 use crate::feed::FeedWriter;
 use crate::inputs::Answers;
@@ -36,18 +37,25 @@ pub(crate) enum Waiting {
         reply: oneshot::Sender<Result<Outcome, CallError>>,
         progress: Option<FeedWriter<Progress>>,
     },
-    Stream {
-        opened: Option<oneshot::Sender<Result<SubscriptionFilter, CallError>>>,
-        feed: FeedWriter<Notice>,
-    },
+    Stream(Box<Stream>),
     Nobody,
+}
+
+/// A subscription of a modern server's.
+pub(crate) struct Stream {
+    /// Who waits for it to be open; none once it was.
+    pub(crate) opened: Option<oneshot::Sender<Result<SubscriptionFilter, CallError>>>,
+    pub(crate) feed: FeedWriter<Notice>,
+    /// What it was opened with, to open it again.
+    pub(crate) wanted: Extra,
+    pub(crate) backoff: Backoff,
 }
 
 impl Waiting {
     pub(crate) fn is_closed(&self) -> bool {
         match self {
             Self::Call { reply, .. } => reply.is_closed(),
-            Self::Stream { feed, .. } => feed.is_closed(),
+            Self::Stream(stream) => stream.feed.is_closed(),
             Self::Nobody => false,
         }
     }
@@ -56,15 +64,15 @@ impl Waiting {
     pub(crate) fn finish(self, outcome: Result<Outcome, CallError>) {
         match self {
             Self::Call { reply, .. } => drop(reply.send(outcome)),
-            Self::Stream {
-                opened: Some(opened), ..
-            } => {
-                let error = outcome.err().unwrap_or_else(|| {
-                    CallError::Invalid("the server ended the stream of notices before it was open".to_owned())
-                });
-                drop(opened.send(Err(error)));
+            Self::Stream(stream) => {
+                if let Some(opened) = stream.opened {
+                    let error = outcome.err().unwrap_or_else(|| {
+                        CallError::Invalid("the server ended the stream of notices before it was open".to_owned())
+                    });
+                    drop(opened.send(Err(error)));
+                }
             }
-            Self::Stream { opened: None, .. } | Self::Nobody => {}
+            Self::Nobody => {}
         }
     }
 }
@@ -109,6 +117,8 @@ pub(crate) struct State {
     pub(crate) prompts: AtomicU64,
     pub(crate) resources: AtomicU64,
     pub(crate) noise: Mutex<NoiseReport>,
+    /// The level of log messages that was asked for.
+    pub(crate) log_level: Mutex<Option<LogLevel>>,
     /// Set when the connection ends: what is known about why.
     pub(crate) ended: OnceLock<Option<String>>,
 }

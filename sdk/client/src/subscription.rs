@@ -6,15 +6,24 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use trunkline_proto::Timeouts;
 use trunkline_proto::client::RequestOptions;
+use trunkline_transport::Backoff;
 use trunkline_types::{Extra, Method, SubscriptionFilter};
 
 use crate::CallError;
 use crate::client::Inner;
 use crate::feed::{FeedReader, feed};
 use crate::notices::{NOTICES_HELD, Notice};
-use crate::ports::{Control, Submit, Waiting, Watch};
+use crate::ports::{Control, Stream, Submit, Waiting, Watch};
+
+/// The first wait before a stream that broke off is opened again.
+const REOPEN_FIRST: Duration = Duration::from_millis(250);
+/// The longest such wait, what chance adds not counted.
+const REOPEN_MOST: Duration = Duration::from_secs(30);
 
 /// Changes that a server tells of, from [`Client::listen`](crate::Client::listen). Dropping it ends it.
+///
+/// Over HTTP its stream may break off. It is opened again then, after 0.25 s and at most 30 s later from one failure
+/// to the next, and everything it tells of is told once: it may have changed meanwhile.
 ///
 /// It holds as much for a slow reader as a [`NoticeStream`](crate::NoticeStream).
 #[derive(Debug)]
@@ -51,6 +60,22 @@ impl Drop for Ears {
     }
 }
 
+impl Submit {
+    /// Opens a stream of notices, for the first time or again.
+    pub(crate) fn listen(stream: Box<Stream>) -> Self {
+        Self {
+            method: Method::Listen,
+            params: stream.wanted.clone(),
+            // It is answered when it ends, which may be never.
+            options: RequestOptions {
+                timeouts: Some(Timeouts::fixed(Duration::MAX)),
+                ..RequestOptions::default()
+            },
+            waiting: Waiting::Stream(stream),
+        }
+    }
+}
+
 impl Inner {
     /// A stream of its own
     /// ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
@@ -64,21 +89,14 @@ impl Inner {
         let wanted = serde_json::to_value(filter).map_err(|error| CallError::Arguments(error.to_string()))?;
         let mut params = Extra::new();
         params.insert("notifications".to_owned(), wanted);
-        let submit = Submit {
-            method: Method::Listen,
-            params,
-            // It is answered when it ends, which may be never.
-            options: RequestOptions {
-                timeouts: Some(Timeouts::fixed(Duration::MAX)),
-                ..RequestOptions::default()
-            },
-            waiting: Waiting::Stream {
-                opened: Some(opened),
-                feed: writer,
-            },
+        let stream = Stream {
+            opened: Some(opened),
+            feed: writer,
+            wanted: params,
+            backoff: Backoff::new(REOPEN_FIRST, REOPEN_MOST),
         };
         let opening = async {
-            self.submit(submit).await?;
+            self.submit(Submit::listen(Box::new(stream))).await?;
             opening.await.unwrap_or_else(|_| Err(self.unanswered()))
         };
         let filter = tokio::time::timeout(self.timeouts.idle, opening)

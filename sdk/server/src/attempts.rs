@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use trunkline_proto::{Sealed, Sealer, Shape};
-use trunkline_types::{ErrorObject, InputRequiredResult, ResultType};
+use trunkline_types::{ErrorObject, InputRequiredResult, ResultType, clip};
 
 use crate::context::random_name;
 use crate::dispatch::unwritable;
-use crate::input::{Questions, Wanted};
+use crate::input::{Questions, Wanted, shown_key};
 use crate::{BoxFuture, Context, ServerRequest};
 
 /// How often one request may ask its client before it is given up.
@@ -41,6 +41,8 @@ pub(crate) struct Attempts<S> {
     /// The params that make the request what it is. Looked at only where a state is read or written.
     salient: S,
     answers: Map<String, Value>,
+    /// Answers that came without a state: nothing was asked yet.
+    brought: Map<String, Value>,
     round: u32,
     /// When the state that the client sent ends, and its name.
     state: Option<(u64, String)>,
@@ -72,6 +74,7 @@ impl<S: Fn() -> Value> Attempts<S> {
         let mut attempts = Self {
             salient,
             answers: Map::new(),
+            brought: Map::new(),
             round: 0,
             state: None,
         };
@@ -90,7 +93,13 @@ impl<S: Fn() -> Value> Attempts<S> {
         } else {
             Answered::default()
         };
+        let given = answered.input_responses.unwrap_or_default();
+        if let Some((key, _)) = given.iter().find(|(_, answer)| !answer.is_object()) {
+            let why = format!("invalid params: the answer to `{}` is no object", clip(key));
+            return Err(ErrorObject::invalid_params(why));
+        }
         let Some(state) = answered.request_state else {
+            attempts.brought = given;
             return Ok(attempts);
         };
         let sealer = request.origin.shared.sealer().ok_or_else(no_randomness)?;
@@ -105,10 +114,11 @@ impl<S: Fn() -> Value> Attempts<S> {
         attempts.answers = sealed.answers;
         // Only what was asked for counts; anything else is ignored
         // (https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#error-handling).
-        let given = answered.input_responses.unwrap_or_default();
-        attempts
-            .answers
-            .extend(given.into_iter().filter(|(key, _)| sealed.asked.contains(key)));
+        for (key, answer) in given {
+            if let Some(asked) = sealed.asked.iter().find(|asked| shown_key(asked) == key) {
+                attempts.answers.insert(asked.clone(), answer);
+            }
+        }
         (attempts.round, attempts.state) = (sealed.round, Some((sealed.expires, sealed.nonce)));
         Ok(attempts)
     }
@@ -134,7 +144,9 @@ impl<S: Fn() -> Value> Attempts<S> {
             ));
         }
         loop {
-            let questions = Arc::new(Mutex::new(Questions::with_answers(self.answers.clone())));
+            let questions =
+                Questions::with_answers(std::mem::take(&mut self.answers), std::mem::take(&mut self.brought));
+            let questions = Arc::new(Mutex::new(questions));
             let attempt = Attempt(Arc::clone(&questions));
             let context = Context::asking(Arc::clone(&request.origin), questions);
             let mut running = start(&context)?;
@@ -144,6 +156,7 @@ impl<S: Fn() -> Value> Attempts<S> {
             })
             .await;
             drop(running);
+            self.answers = attempt.questions().take_answers();
             drop(attempt);
             let wanted = match stopped {
                 Ok(done) => return Ok(Ran::Done(done)),
@@ -170,8 +183,11 @@ impl<S: Fn() -> Value> Attempts<S> {
         wanted: Vec<Wanted>,
     ) -> Result<Box<RawValue>, ErrorObject> {
         let mut questions = Map::new();
+        let mut asked = Vec::with_capacity(wanted.len());
         for (key, question) in wanted {
-            questions.insert(key, serde_json::to_value(&question).map_err(unwritable)?);
+            let question = serde_json::to_value(&question).map_err(unwritable)?;
+            questions.insert(shown_key(&key).to_owned(), question);
+            asked.push(key);
         }
         let sealed = Sealed {
             principal: request.origin.principal.clone(),
@@ -179,7 +195,7 @@ impl<S: Fn() -> Value> Attempts<S> {
             nonce: random_name().ok_or_else(no_randomness)?,
             request: self.fingerprint(request),
             round: self.round,
-            asked: questions.keys().cloned().collect(),
+            asked,
             answers: self.answers.clone(),
         };
         let sealer = request.origin.shared.sealer().ok_or_else(no_randomness)?;

@@ -158,6 +158,8 @@ pub struct Context {
     origin: Arc<Origin>,
     /// Only there where the client may be asked.
     questions: Option<Arc<Mutex<Questions>>>,
+    /// What the client knows the next question by.
+    name: Option<Arc<str>>,
 }
 
 impl Context {
@@ -166,6 +168,7 @@ impl Context {
         Self {
             origin,
             questions: None,
+            name: None,
         }
     }
 
@@ -174,6 +177,7 @@ impl Context {
         Self {
             origin,
             questions: Some(questions),
+            name: None,
         }
     }
 
@@ -260,6 +264,42 @@ impl Context {
     /// Announces that what a resource holds changed, to every client that watches it.
     pub fn resource_changed(&self, uri: impl Into<String>) {
         self.origin.shared.announce(&Change::Resource(uri.into()));
+    }
+
+    /// The same request, whose next question the client knows by a name: in the modern era it is the key of the
+    /// question and of its answer
+    /// ([keys](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#inputrequests)).
+    /// Without one the key is made by the server, and tells the client nothing.
+    ///
+    /// A client that knows the name may bring the answer along with its first request, and is then not asked. So
+    /// name only what need not have been shown to anybody. A name has 1 to 64 letters, digits, `_`, `-` or `.`,
+    /// begins with a letter, and stands for one question of a request.
+    ///
+    /// ```
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    /// use trunkline_server::{Context, InputError, NoArguments, Server};
+    ///
+    /// /// What the person is asked.
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Name {
+    ///     name: String,
+    /// }
+    ///
+    /// async fn greet(_: NoArguments, context: Context) -> Result<String, InputError> {
+    ///     let Name { name } = context.named("user_name").elicit("What is your name?").await?;
+    ///     Ok(format!("Hello, {name}!"))
+    /// }
+    ///
+    /// let server = Server::new("greeter", "1.0.0").tool("greet", greet);
+    /// assert!(server.check().is_ok());
+    /// ```
+    #[must_use]
+    pub fn named(&self, name: &str) -> Self {
+        Self {
+            name: Some(name.into()),
+            ..self.clone()
+        }
     }
 
     /// Asks the person to fill in a form, whose fields are those of `T`, and takes a no for an error.
@@ -368,7 +408,7 @@ impl Context {
             {
                 visit.elicitation_id = Some(self.origin.visit_id(questions.place())?);
             }
-            questions.next(request)?
+            questions.next(self.name.as_deref(), request)?
         };
         match next {
             Next::Answer(answer) => match answer.get(REFUSED).and_then(Value::as_str) {

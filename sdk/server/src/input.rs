@@ -4,6 +4,7 @@
 //! asked, and the handler starts again with the answer. So it must be restartable up to where it asks:
 //! change nothing before the last question.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::task::{Context as TaskContext, Poll, Waker};
 
@@ -16,6 +17,10 @@ use trunkline_types::{ClientFeature, ElicitAction, ElicitResult, ErrorObject, Ex
 
 /// How often a question may differ from the one that was answered before it is given up.
 const MAX_CHANGES: usize = 3;
+/// The longest name of a question, in bytes.
+const MAX_NAME: usize = 64;
+/// Stands between the name of a question and the mark of what was shown; the client sees the name alone.
+const MARKED: char = '#';
 
 /// What the person answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,6 +124,22 @@ impl From<InputError> for ErrorObject {
 /// A question on its way to the client, and the key of its answer.
 pub(crate) type Wanted = (String, InputRequest);
 
+/// The key as the client sees it: a named question shows its name only.
+pub(crate) fn shown_key(key: &str) -> &str {
+    key.split_once(MARKED).map_or(key, |(name, _)| name)
+}
+
+/// A name may not look like the key of a question without one, which begins with its place.
+fn check_name(name: &str) -> Result<(), InputError> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.len() <= MAX_NAME && name.chars().all(fits) {
+        return Ok(());
+    }
+    Err(InputError::Unusable(format!(
+        "its name must have 1 to {MAX_NAME} letters, digits, `_`, `-` or `.`, and begin with a letter"
+    )))
+}
+
 /// An answer, or what to wait for: it never gets a message, and closes when the attempt is over.
 #[derive(Debug)]
 pub(crate) enum Next {
@@ -130,6 +151,10 @@ pub(crate) enum Next {
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
     answers: Map<String, Value>,
+    /// What the client brought along without having been asked, by name.
+    brought: Map<String, Value>,
+    /// The names of the questions so far.
+    names: HashSet<String>,
     count: u32,
     wanted: Vec<Wanted>,
     /// Wakes the attempt: a question may be asked in a task of its own.
@@ -139,11 +164,17 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    pub(crate) fn with_answers(answers: Map<String, Value>) -> Self {
+    pub(crate) fn with_answers(answers: Map<String, Value>, brought: Map<String, Value>) -> Self {
         Self {
             answers,
+            brought,
             ..Self::default()
         }
+    }
+
+    /// All answers so far: those it began with, and those that were brought along and used.
+    pub(crate) fn take_answers(&mut self) -> Map<String, Value> {
+        std::mem::take(&mut self.answers)
     }
 
     /// The place of the next question among those of the attempt.
@@ -154,22 +185,34 @@ impl Questions {
     /// The answer to the next question, or what to wait for after noting that it is wanted.
     ///
     /// The key carries a fingerprint of the question: an answer serves only the very question that was
-    /// shown, not one that changed since.
-    pub(crate) fn next(&mut self, request: InputRequest) -> Result<Next, InputError> {
+    /// shown, not one that changed since. What was brought along under a name was shown nothing.
+    pub(crate) fn next(&mut self, name: Option<&str>, request: InputRequest) -> Result<Next, InputError> {
         if self.over {
             return Err(InputError::Over);
         }
-        let place = format!("{}-", self.place());
+        let start = match name {
+            None => format!("{}-", self.place()),
+            Some(name) => {
+                check_name(name)?;
+                if !self.names.insert(name.to_owned()) {
+                    return Err(InputError::Unusable(format!("two questions are named `{name}`")));
+                }
+                format!("{name}{MARKED}")
+            }
+        };
         self.count += 1;
         let params = request
             .params()
             .map_err(|error| InputError::Unusable(error.to_string()))?;
         let mark = Sealer::fingerprint(request.method(), &params);
-        let key = format!("{place}{}", &mark[..8]);
+        let key = format!("{start}{}", &mark[..8]);
+        if let Some(answer) = name.and_then(|name| self.brought.remove(name)) {
+            self.answers.insert(key.clone(), answer);
+        }
         if let Some(answer) = self.answers.get(&key) {
             return Ok(Next::Answer(answer.clone()));
         }
-        if self.answers.keys().filter(|key| key.starts_with(&place)).count() >= MAX_CHANGES {
+        if self.answers.keys().filter(|key| key.starts_with(&start)).count() >= MAX_CHANGES {
             return Err(InputError::Changing);
         }
         self.wanted.push((key, request));

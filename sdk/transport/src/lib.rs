@@ -9,7 +9,7 @@
 //! - [`Command`] and [`Child`]: a program started as the far end, for a client;
 //! - [`Lines`]: one message per line over any other pair of byte streams. The others are built on it.
 //!
-//! Streamable HTTP is not here.
+//! HTTP is not here: `trunkline-http` builds on this crate.
 //!
 //! | bound | value |
 //! | --- | --- |
@@ -40,6 +40,7 @@
 //! # fn main() {}
 //! ```
 
+mod backoff;
 mod bridge;
 mod child;
 mod command;
@@ -55,6 +56,7 @@ mod stdio;
 mod tap;
 mod transport;
 
+pub use backoff::Backoff;
 pub use child::Child;
 pub use command::{Command, INHERITED_ENV};
 pub use error::{TransportError, TransportErrorKind};

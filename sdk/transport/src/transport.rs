@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use trunkline_types::RequestId;
 
 use crate::{Tap, TransportError};
 
@@ -73,6 +74,23 @@ pub enum Received {
         /// The first bytes of the line, at most 1 KiB.
         start: Bytes,
     },
+    /// One request has no answer and will get none, though the connection goes on. Only a transport that carries
+    /// each request by itself, as HTTP does, can tell; if the request was answered all the same, it means nothing.
+    Undelivered {
+        /// The request.
+        id: RequestId,
+        /// Whether the peer may have done what was asked. False only where it certainly did not.
+        may_have_run: bool,
+        /// The HTTP status, where the peer answered with one.
+        status: Option<u16>,
+        /// What went wrong and where, in one line.
+        why: String,
+    },
+    /// The peer had forgotten the connection, and it was made anew with the same agreement: what the peer was told
+    /// to remember, it does not remember, and what it said before may have changed.
+    Renewed,
+    /// Something is wrong that fails no request, in one line.
+    Warning(String),
     /// The peer will send no more.
     End,
 }

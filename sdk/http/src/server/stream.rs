@@ -266,13 +266,14 @@ impl Stream {
         state.carried_bytes -= again;
         state.waiting_bytes += again;
         state.carried = skipped;
+        // Who came back is not sent away for what was asked before.
+        state.released = None;
         Some(Self::take_over(&mut state))
     }
 
     fn take_over(state: &mut State) -> Carrier {
         state.carrier += 1;
         state.is_carried = true;
-        state.released = None;
         state.wake();
         Carrier(state.carrier)
     }
@@ -407,4 +408,51 @@ pub(super) fn read_event_id(id: &str) -> Option<(u64, u64)> {
             .then(|| text.parse().ok())?
     };
     Some((digits(name)?, digits(number)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resumable() -> Arc<Stream> {
+        let resumable = Resumable {
+            name: 7,
+            budget: Arc::new(Budget::new(1024)),
+            retry: Some(Duration::from_secs(1)),
+        };
+        Stream::new(Weak::new(), Some(resumable))
+    }
+
+    fn carried(stream: &Stream, carrier: Carrier) -> (Poll<Carried>, String) {
+        let mut out = Vec::new();
+        let polled = stream.poll_carry(&mut Context::from_waker(Waker::noop()), carrier, &mut out);
+        (polled, String::from_utf8(out).expect("events are text"))
+    }
+
+    #[test]
+    fn a_stream_let_go_of_before_anybody_carries_it_sends_the_client_away() {
+        let stream = resumable();
+        stream.release(Duration::from_millis(100));
+        let begin = stream.poll_begin(&mut Context::from_waker(Waker::noop()));
+        assert_eq!(begin, Poll::Ready(Begin::Events));
+        let (polled, written) = carried(&stream, stream.carry());
+        assert_eq!(polled, Poll::Ready(Carried::Last));
+        assert_eq!(written.trim_end(), "retry: 100");
+
+        stream.close(Some(b"{}".to_vec()));
+        let back = stream.carry_after(0).expect("the client may come back");
+        let (polled, written) = carried(&stream, back);
+        assert_eq!(polled, Poll::Ready(Carried::Last));
+        assert!(written.contains("id: 7-1") && written.contains("data: {}"), "{written}");
+    }
+
+    #[test]
+    fn who_came_back_is_not_sent_away_again() {
+        let stream = resumable();
+        stream.carry();
+        // The connection broke before it was let go of.
+        stream.release(Duration::from_millis(100));
+        let back = stream.carry_after(0).expect("the client may come back");
+        assert_eq!(carried(&stream, back).0, Poll::Pending);
+    }
 }

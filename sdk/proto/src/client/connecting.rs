@@ -11,7 +11,7 @@ use trunkline_types::{
     RequestId, Revision, encode, meta_key,
 };
 
-use super::{Agreement, ConnectError, Connection, Event, Opening, Sent};
+use super::{Agreement, ConnectError, Connection, Event, Opening, Sent, Undelivered};
 use crate::Timeouts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +113,23 @@ impl Connection {
                 self.choose(now, offered, ConnectError::Refused(error));
             }
             Err(error) => self.not_modern(now, ConnectError::Refused(error)),
+        }
+    }
+
+    /// A server that answers by a mere HTTP status, or breaks off, may be a legacy one
+    /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility)).
+    /// One that cannot be reached, or wants authorization, would meet the handshake in the same way.
+    pub(super) fn probe_undelivered(&mut self, now: Duration, undelivered: Undelivered) {
+        let may_be_legacy = match undelivered.status {
+            Some(401 | 403) => false,
+            Some(_) => true,
+            None => undelivered.may_have_run,
+        };
+        let error = ConnectError::Undelivered(undelivered);
+        if may_be_legacy {
+            self.not_modern(now, error);
+        } else {
+            self.fail(error);
         }
     }
 

@@ -76,6 +76,25 @@ pub enum Answer {
     TimedOut,
     /// The connection ended first. The request may have run.
     Lost,
+    /// The connection goes on, and this request got no answer.
+    Undelivered(Undelivered),
+}
+
+/// What is known of a request that got no answer on a connection that goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undelivered {
+    /// Whether the server may have done what was asked. False only where it certainly did not.
+    pub may_have_run: bool,
+    /// The HTTP status, where the server answered with one.
+    pub status: Option<u16>,
+    /// What went wrong and where, in one line.
+    pub why: String,
+}
+
+impl fmt::Display for Undelivered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
 }
 
 /// Why there is no connection.
@@ -98,6 +117,8 @@ pub enum ConnectError {
         /// The probe may have ended it: a legacy server may die of what it does not know.
         by_probe: bool,
     },
+    /// The server cannot be reached, or does not answer at this address.
+    Undelivered(Undelivered),
 }
 
 impl fmt::Display for ConnectError {
@@ -116,6 +137,7 @@ impl fmt::Display for ConnectError {
             Self::Invalid(why) => write!(f, "the server did not answer the handshake properly: {why}"),
             Self::Silent => f.write_str("the server did not answer the handshake in time"),
             Self::Ended { .. } => f.write_str("the server ended before the handshake was done"),
+            Self::Undelivered(why) => write!(f, "the server did not answer the handshake: {why}"),
         }
     }
 }
@@ -188,6 +210,8 @@ pub enum NoiseReason {
     UnexpectedRequest,
     /// A notification that this client does not know.
     UnknownNotification,
+    /// Not a message: the transport tells what is wrong with it.
+    Transport,
 }
 
 impl Noise {
@@ -216,6 +240,7 @@ impl fmt::Display for Noise {
             NoiseReason::AnswerWithoutId => write!(f, "an error without an id: {}", self.text),
             NoiseReason::UnexpectedRequest => write!(f, "a request that a modern server must not send: {}", self.text),
             NoiseReason::UnknownNotification => write!(f, "an unknown notification: {}", self.text),
+            NoiseReason::Transport => f.write_str(&self.text),
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::outgoing::{Outgoing, cancelled};
 use crate::prefix::read_head;
 pub use config::{Agreement, Config, Opening};
 use connecting::State;
-pub use event::{Answer, ConnectError, Event, Noise, NoiseReason, RequestError};
+pub use event::{Answer, ConnectError, Event, Noise, NoiseReason, RequestError, Undelivered};
 
 /// Requests of the server's that wait for the application at the same time; further ones are refused.
 const MAX_ASKED: usize = 64;
@@ -298,6 +298,25 @@ impl Connection {
             Some(_) => self.fail(ConnectError::Invalid(why)),
             None => self.noise(NoiseReason::TooLong(limit), start),
         }
+    }
+
+    /// Takes the news that a request has no answer and will get none, though the connection goes on. An id that
+    /// does not wait, or not any more, is ignored.
+    pub fn handle_undelivered(&mut self, now: Duration, id: &RequestId, undelivered: Undelivered) {
+        match self.sent.close(id) {
+            Some(Sent::Probe) => self.probe_undelivered(now, undelivered),
+            Some(Sent::Initialize) => self.fail(ConnectError::Undelivered(undelivered)),
+            Some(Sent::Call(_)) => self.events.push_back(Event::Answered {
+                id: id.clone(),
+                answer: Answer::Undelivered(undelivered),
+            }),
+            None => {}
+        }
+    }
+
+    /// Takes a warning of the transport's.
+    pub fn handle_warning(&mut self, text: &str) {
+        self.noise(NoiseReason::Transport, text.as_bytes());
     }
 
     /// Takes the end of the connection: whatever waits is lost.

@@ -1,0 +1,268 @@
+//! A server's address, and how it is spoken to.
+
+use std::fmt;
+use std::time::Duration;
+
+use http::Uri;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use trunkline_transport::{Limits, TransportError, TransportErrorKind};
+
+use super::http::Http;
+use super::proxy::Routes;
+use super::sender::Sender;
+use super::url;
+use crate::header as mcp;
+
+/// Default for [`Endpoint::connect_wait`].
+const CONNECT_WAIT: Duration = Duration::from_secs(10);
+
+/// Which of the HTTP transports a server speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Streamable HTTP, or HTTP+SSE where the server refuses that.
+    #[default]
+    Auto,
+    /// Streamable HTTP only.
+    Streamable,
+    /// HTTP+SSE, the transport of the first revision, only.
+    HttpSse,
+}
+
+impl Kind {
+    /// The kind that a `type` in an `mcpServers` entry names.
+    ///
+    /// ```
+    /// use trunkline_http::client::Kind;
+    /// assert_eq!(Kind::from_name("http"), Some(Kind::Auto));
+    /// assert_eq!(Kind::from_name("sse"), Some(Kind::HttpSse));
+    /// assert_eq!(Kind::from_name("stdio"), None);
+    /// ```
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            // Many files say so for servers of the first revision, whose clients find out by themselves.
+            "http" => Some(Self::Auto),
+            "streamable-http" | "streamableHttp" | "streamable_http" => Some(Self::Streamable),
+            "sse" => Some(Self::HttpSse),
+            _ => None,
+        }
+    }
+}
+
+/// Through which proxy servers are reached.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub enum Proxies {
+    /// As `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say; this machine is always reached directly.
+    #[default]
+    Environment,
+    /// None.
+    Direct,
+    /// This one, an `http` address, for every server. It may hold a user name and a password.
+    Through(String),
+}
+
+impl fmt::Debug for Proxies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Environment => "Environment",
+            Self::Direct => "Direct",
+            Self::Through(_) => "Through(…)",
+        })
+    }
+}
+
+/// A server at an `http` or `https` address: what [`Command`](trunkline_transport::Command) is for a program.
+///
+/// Headers may hold secrets: `Debug` shows their names only, and of the address not its query.
+///
+/// ```
+/// use trunkline_http::client::Endpoint;
+///
+/// let endpoint = Endpoint::new("https://h.example/mcp?key=secret").header("Authorization", "Bearer secret");
+/// let shown = format!("{endpoint:?}");
+/// assert!(shown.contains("https://h.example/mcp") && shown.contains("Authorization"));
+/// assert!(!shown.contains("secret"));
+/// ```
+#[derive(Clone)]
+pub struct Endpoint {
+    url: String,
+    kind: Kind,
+    headers: Vec<(String, String)>,
+    proxies: Proxies,
+    limits: Limits,
+    connect_wait: Duration,
+}
+
+impl Endpoint {
+    /// A server at an address. Whether it is one shows when it is opened.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            kind: Kind::default(),
+            headers: Vec::new(),
+            proxies: Proxies::default(),
+            limits: Limits::default(),
+            connect_wait: CONNECT_WAIT,
+        }
+    }
+
+    /// Which transport it speaks. Default: that is found out.
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// Sends a header with every request to the server's own origin, such as one that authorizes.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sends headers.
+    pub fn headers(self, headers: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
+        headers
+            .into_iter()
+            .fold(self, |endpoint, (name, value)| endpoint.header(name, value))
+    }
+
+    /// Through which proxy it is reached. Default: as the environment says.
+    pub fn proxies(mut self, proxies: Proxies) -> Self {
+        self.proxies = proxies;
+        self
+    }
+
+    /// What is accepted from the server: one message, one event, one body.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How long a TCP connection, with its proxy and its TLS, may take. Default 10 s.
+    pub fn connect_wait(mut self, wait: Duration) -> Self {
+        self.connect_wait = wait;
+        self
+    }
+
+    /// The address without its query, which may hold secrets.
+    pub fn without_query(&self) -> &str {
+        self.url.split(['?', '#']).next().unwrap_or_default()
+    }
+
+    /// Whether it speaks HTTP+SSE only, which no modern server does.
+    pub fn is_http_sse(&self) -> bool {
+        self.kind == Kind::HttpSse
+    }
+
+    /// A transport to the server. Nothing is sent before the first message is.
+    ///
+    /// # Errors
+    /// If the address, a header or the proxy is none, or there is no runtime.
+    pub fn open(&self) -> Result<Http, TransportError> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(setup("cannot connect: open this on a tokio runtime".to_owned()));
+        }
+        let url = self.parse_url()?;
+        let headers = self.parse_headers()?;
+        let routes = Routes::new(&self.proxies).map_err(|why| setup(format!("the proxy cannot be used: {why}")))?;
+        let sender = Sender::new(&url, headers, routes, self.connect_wait);
+        Ok(Http::new(sender, url, self.kind, self.limits))
+    }
+
+    fn parse_url(&self) -> Result<Uri, TransportError> {
+        url::parse(&self.url).map_err(|why| setup(format!("{:?} cannot be connected to: {why}", self.without_query())))
+    }
+
+    fn parse_headers(&self) -> Result<HeaderMap, TransportError> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &self.headers {
+            let Ok(parsed) = name.parse::<HeaderName>() else {
+                return Err(setup(format!("{name:?} is not the name of a header")));
+            };
+            if is_ours(&parsed) {
+                return Err(setup(format!(
+                    "the header `{name}` is set by the transport itself; leave it out"
+                )));
+            }
+            // What the value is stays unsaid: it may be a secret.
+            let Ok(mut value) = HeaderValue::try_from(value.trim()) else {
+                return Err(setup(format!(
+                    "the value of the header `{name}` holds characters that no header can"
+                )));
+            };
+            value.set_sensitive(true);
+            headers.append(parsed, value);
+        }
+        Ok(headers)
+    }
+}
+
+fn setup(message: String) -> TransportError {
+    TransportError::new(TransportErrorKind::Setup, message)
+}
+
+/// Headers that say what is sent, and would say something else.
+fn is_ours(name: &HeaderName) -> bool {
+    const OURS: [HeaderName; 13] = [
+        header::ACCEPT,
+        header::ACCEPT_ENCODING,
+        header::CONNECTION,
+        header::CONTENT_LENGTH,
+        header::CONTENT_TYPE,
+        header::HOST,
+        header::TRANSFER_ENCODING,
+        header::UPGRADE,
+        mcp::LAST_EVENT_ID,
+        mcp::METHOD,
+        mcp::NAME,
+        mcp::PROTOCOL_VERSION,
+        mcp::SESSION_ID,
+    ];
+    OURS.contains(name) || name.as_str().starts_with(mcp::PARAM_PREFIX)
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Endpoint")
+            .field("url", &self.without_query())
+            .field("kind", &self.kind)
+            .field("headers", &names)
+            .field("proxies", &self.proxies)
+            .field("limits", &self.limits)
+            .field("connect_wait", &self.connect_wait)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(endpoint: Endpoint) -> String {
+        endpoint.open().unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_sent_is_refused_before_anything_is() {
+        let good = Endpoint::new("http://127.0.0.1:9/mcp");
+        assert!(good.clone().header("X-Key", " v ").open().is_ok());
+        for name in ["Accept", "mcp-session-id", "Mcp-Param-Region", "HOST", "Last-Event-ID"] {
+            assert!(
+                refused(good.clone().header(name, "x")).contains("by the transport itself"),
+                "{name}"
+            );
+        }
+        assert!(refused(good.clone().header("a b", "x")).contains("not the name of a header"));
+        let broken = refused(good.clone().header("X-Key", "sec\nret"));
+        assert!(broken.contains("X-Key") && !broken.contains("ret"), "{broken}");
+        let url = refused(Endpoint::new("h.example/mcp?key=secret"));
+        assert!(url.contains("h.example/mcp") && !url.contains("secret"), "{url}");
+        let socks = Proxies::Through("socks5://u:secret@h:1".to_owned());
+        let proxy = refused(good.proxies(socks));
+        assert!(proxy.contains("proxy") && !proxy.contains("secret"), "{proxy}");
+    }
+
+    #[test]
+    fn without_a_runtime_it_says_so() {
+        assert!(refused(Endpoint::new("http://127.0.0.1:9/mcp")).contains("runtime"));
+    }
+}
