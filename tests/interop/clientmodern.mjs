@@ -1,9 +1,9 @@
 // Drives a server with the split TypeScript SDK (2.x), which speaks both eras.
-// usage: node clientmodern.mjs ERA weather|orders URL | -- COMMAND ARGS…
+// usage: node clientmodern.mjs ERA SCENARIO URL | -- COMMAND ARGS…
 // ERA: legacy (handshake), auto (probe, then decide), modern (the newest revision and nothing else),
 // or one handshake revision, such as 2025-03-26, to offer that one alone.
 
-import { Person, commandLine, load, reach, run } from "./scenario.mjs";
+import { Person, capabilities, commandLine, load, reach, run } from "./scenario.mjs";
 
 const sdk = "@modelcontextprotocol/client";
 const { Client, SSEClientTransport, StreamableHTTPClientTransport, SUPPORTED_PROTOCOL_VERSIONS } = load(sdk);
@@ -29,10 +29,12 @@ if (!negotiation) {
 const person = new Person();
 const client = new Client(
   { name: "interop-typescript", version: "2.0.0" },
-  { capabilities: { elicitation: { form: {} } }, ...negotiation },
+  { capabilities, ...negotiation },
 );
-// Answers the old request and, through the same handler, the inputs a modern result asks for.
+// These answer the old requests and, through the same handlers, the inputs a modern result asks for.
 client.setRequestHandler("elicitation/create", (request) => person.elicit(request.params));
+client.setRequestHandler("sampling/createMessage", (request) => person.sample(request.params));
+client.setRequestHandler("roots/list", () => person.roots());
 
 const transport = reach(server, { StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport });
 

@@ -1,100 +1,18 @@
-//! Their clients, driving our servers over every transport.
+//! Their clients, driving our shipped servers over every transport.
 
-use std::process::Command;
+use serde_json::json;
+use trunkline::types::Revision;
 
-use serde_json::{Value, json};
-use trunkline::types::{Era, Revision};
-
+use super::foreign::{Report, clients, run};
 use super::shipped::{Shipped, Way};
-use super::{at, root};
-
-/// What a foreign client reports of one run.
-struct Report(Value);
-
-impl Report {
-    /// The result of a step; every step must have been answered.
-    fn step(&self, name: &str) -> &Value {
-        let steps = self.0["steps"]
-            .as_array()
-            .unwrap_or_else(|| panic!("no steps: {}", self.0));
-        let step = steps.iter().find(|step| step["step"] == name);
-        let step = step.unwrap_or_else(|| panic!("no step {name:?} in {:#}", self.0));
-        assert_eq!(step["ok"], true, "{name}: {step:#}");
-        &step["result"]
-    }
-
-    fn asked(&self, name: &str) -> &Value {
-        let steps = self.0["steps"].as_array().expect("steps");
-        &steps.iter().find(|step| step["step"] == name).expect("the step")["asked"]
-    }
-}
-
-fn run(client: &[String], scenario: &str, server: &Shipped) -> Report {
-    let (program, arguments) = client.split_first().expect("a program");
-    let output = Command::new(program)
-        .args(arguments)
-        .arg(scenario)
-        .args(server.arguments())
-        .current_dir(root())
-        .output()
-        .expect("the client starts");
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    let report: Value =
-        serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{client:?}: {error}: {stdout}\n{stderr}"));
-    assert!(output.status.success(), "{client:?}: {report:#}\n{stderr}");
-    assert_eq!(
-        report["complaints"],
-        json!([]),
-        "{client:?}: the SDK could read everything"
-    );
-    assert!(
-        report["close_ms"].as_u64().is_some_and(|ms| ms < 2000),
-        "{client:?}: the server lets go by itself: {}",
-        report["close_ms"]
-    );
-    Report(report)
-}
-
-/// Every foreign client with every era that it speaks: its arguments, and the revision that must be agreed.
-fn clients() -> Vec<(Vec<String>, Revision)> {
-    let python = |era: &str| {
-        vec![
-            at(".tools/venv/bin/python"),
-            at("tests/interop/client.py"),
-            era.to_owned(),
-        ]
-    };
-    let typescript = |era: &str| {
-        vec![
-            at(".tools/bin/node"),
-            at("tests/interop/clientmodern.mjs"),
-            era.to_owned(),
-        ]
-    };
-    let older_typescript = vec![at(".tools/bin/node"), at("tests/interop/client.mjs")];
-    let mut all = vec![(older_typescript, Revision::LATEST_LEGACY)];
-    for (era, agreed) in [
-        ("legacy", Revision::LATEST_LEGACY),
-        ("auto", Revision::LATEST),
-        ("modern", Revision::LATEST),
-    ] {
-        all.push((python(era), agreed));
-        all.push((typescript(era), agreed));
-    }
-    let legacy = Revision::ALL
-        .into_iter()
-        .filter(|revision| revision.era() == Era::Legacy);
-    all.extend(legacy.map(|revision| (typescript(revision.name()), revision)));
-    all
-}
 
 /// One server that all clients use, one after another.
 fn weather(way: Way) {
     let server = Shipped::start(&["weather"], way);
-    for (client, agreed) in clients() {
+    for (client, agreed) in clients(way) {
         let report = run(&client, "weather", &server);
         assert_eq!(report.0["protocol"], agreed.name(), "{client:?}");
+        assert_eq!(report.complaints(), Vec::<&str>::new(), "{client:?}");
         check_weather(&report, agreed);
     }
     server.end();
@@ -102,10 +20,11 @@ fn weather(way: Way) {
 
 /// A server for each client, since each of them cancels the same order.
 fn orders(way: Way) {
-    for (client, agreed) in clients() {
+    for (client, agreed) in clients(way) {
         let server = Shipped::start(&["orders", "--role", "admin"], way);
         let report = run(&client, "orders", &server);
         assert_eq!(report.0["protocol"], agreed.name(), "{client:?}");
+        assert_eq!(report.complaints(), Vec::<&str>::new(), "{client:?}");
         check_orders(&report, agreed);
         server.end();
     }

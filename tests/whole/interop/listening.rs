@@ -1,8 +1,8 @@
 //! A server that listens on a port of this machine, as a process of its own.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 /// Node and Python take their time to start on a loaded machine.
@@ -11,29 +11,29 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The process is gone when this is, whatever becomes of the test.
 pub(super) struct Listening {
     child: Child,
-    /// What it says on stderr, line by line, after the line that told where it listens.
+    /// What it says on stdout and stderr, line by line, after the line that told where it listens.
     said: Receiver<String>,
     /// `http://127.0.0.1:PORT`, without a path.
     origin: String,
 }
 
 impl Listening {
-    /// Starts the command and waits until a line on its stderr names an address of this machine.
+    /// Starts the command and waits until it says an address of this machine.
     pub(super) fn start(mut command: Command) -> Self {
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
+        // Some servers end with their stdin, so that none outlives a test that was killed.
+        let piped = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let child = child.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let mut child = piped.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let (say, said) = channel();
+        pass_on(child.stdout.take().expect("a pipe"), say.clone());
+        pass_on(child.stderr.take().expect("a pipe"), say);
         let mut listening = Self {
             child,
             said,
             origin: String::new(),
         };
-        let stderr = BufReader::new(listening.child.stderr.take().expect("a pipe"));
-        // Nobody else reads the pipe, and it must never be full. The thread ends with the process.
-        std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| say.send(line)));
         let mut before = Vec::new();
         while listening.origin.is_empty() {
             let line = listening.said.recv_timeout(PATIENCE);
@@ -70,6 +70,13 @@ impl Drop for Listening {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Reads a pipe until it ends, since nobody else does and it must never be full.
+fn pass_on(pipe: impl Read + Send + 'static, to: Sender<String>) {
+    let lines = BufReader::new(pipe).lines().map_while(Result::ok);
+    // A test that is over hears nothing more.
+    std::thread::spawn(move || lines.for_each(|line| to.send(line).unwrap_or_default()));
 }
 
 /// The address that a line names, without its path.

@@ -3,11 +3,13 @@
 //! `cargo xtask setup` installs them into `.tools/`; `tests/interop/README.md` says what is where.
 
 mod clients;
+mod foreign;
 mod inspector;
 mod listening;
 mod rmcp_client;
 mod servers;
 mod shipped;
+mod traffic;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Our shipped servers, as a foreign client reaches them.
+//! Our servers, as a foreign client reaches them.
 
 use std::process::Command;
 
@@ -24,12 +24,20 @@ pub(super) enum Shipped {
 impl Shipped {
     /// `trunkline serve` with these words.
     pub(super) fn start(words: &[&str], way: Way) -> Self {
-        let command = [&[trunkline(), "serve"], words].concat();
+        Self::run(&[&[trunkline(), "serve"], words].concat(), &["--http", "0"], way)
+    }
+
+    /// The server of the scenarios, which has one of everything.
+    pub(super) fn scenario(way: Way) -> Self {
+        Self::run(&[env!("CARGO_BIN_EXE_scenario-server")], &["--http"], way)
+    }
+
+    fn run(command: &[&str], listen: &[&str], way: Way) -> Self {
         if way == Way::Stdio {
-            return Self::Command(command.into_iter().map(str::to_owned).collect());
+            return Self::Command(command.iter().map(|&word| word.to_owned()).collect());
         }
         let mut serve = Command::new(command[0]);
-        serve.args(&command[1..]).args(["--http", "0"]).current_dir(root());
+        serve.args(&command[1..]).args(listen).current_dir(root());
         Self::Running(Listening::start(serve), way)
     }
 
