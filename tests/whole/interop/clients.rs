@@ -3,8 +3,9 @@
 use serde_json::json;
 use trunkline::types::Revision;
 
+use super::Way;
 use super::foreign::{Report, clients, run};
-use super::shipped::{Shipped, Way};
+use super::shipped::Shipped;
 
 /// One server that all clients use, one after another.
 fn weather(way: Way) {

@@ -5,8 +5,8 @@ use std::process::Command;
 use serde_json::Value;
 use trunkline::types::{Era, HttpShape, Revision};
 
-use super::shipped::{Shipped, Way};
-use super::{at, root};
+use super::shipped::Shipped;
+use super::{Way, at, root};
 
 /// What a foreign client reports of one run.
 #[derive(Debug)]

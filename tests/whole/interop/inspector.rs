@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::at;
-use super::shipped::{Shipped, Way};
+use super::shipped::Shipped;
+use super::{Way, at};
 
 const LAUNCHER: &str = ".tools/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
 

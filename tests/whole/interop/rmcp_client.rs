@@ -10,7 +10,8 @@ use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, Role
 use serde_json::{Value, json};
 use trunkline::types::Revision;
 
-use super::shipped::{Shipped, Way};
+use super::Way;
+use super::shipped::Shipped;
 
 /// Answers every form by confirming it.
 struct Person;

@@ -3,17 +3,7 @@
 use std::process::Command;
 
 use super::listening::Listening;
-use super::{root, trunkline};
-
-/// How a client reaches a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    Stdio,
-    /// Streamable HTTP.
-    Http,
-    /// The transport of the first revision.
-    HttpSse,
-}
+use super::{Way, root, trunkline};
 
 /// A server that a client starts, or one that runs already. Several clients may use it, one after another or at once.
 pub(super) enum Shipped {

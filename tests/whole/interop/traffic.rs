@@ -4,8 +4,9 @@
 use serde_json::{Value, json};
 use trunkline::types::{ElicitationForms, Revision};
 
+use super::Way;
 use super::foreign::{Report, clients, run};
-use super::shipped::{Shipped, Way};
+use super::shipped::Shipped;
 
 /// How the TypeScript SDKs complain of progress that came too late for them.
 const LATE: &str = "Error: Received a progress notification for an unknown token: ";
