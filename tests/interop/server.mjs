@@ -59,12 +59,12 @@ function foreign() {
     await server.server.sendResourceUpdated({ uri: NOTE });
     return text("grown");
   });
-  // Breaks the stream of its own answer; the client has to come back for it.
+  // Breaks off the stream of its own answer where it can; the client has to come back for it.
   server.registerTool("polled", {}, async (extra) => {
     await progress(extra, 1, 2);
     extra.closeSSEStream?.();
     await progress(extra, 2, 2);
-    return text("polled");
+    return text(extra.closeSSEStream ? "broken off" : "whole");
   });
   server.registerResource("one", NOTE, { mimeType: "text/plain" }, () => ({
     contents: [{ uri: NOTE, mimeType: "text/plain", text: "first" }],

@@ -88,11 +88,12 @@ async def grow(context: Context) -> str:
 
 @server.tool()
 async def polled(context: Context) -> str:
-    """Breaks the stream of its own answer; the client has to come back for it."""
+    """Breaks off the stream of its own answer where it can; the client has to come back for it."""
     await context.report_progress(1, 2, "before")
+    can = context.request_context.close_sse_stream is not None
     await context.close_sse_stream()
     await context.report_progress(2, 2, "after")
-    return "polled"
+    return "broken off" if can else "whole"
 
 
 @server.resource(NOTE, name="one", mime_type="text/plain")

@@ -76,20 +76,24 @@ function foreign() {
   });
   server.registerTool("grow", { inputSchema: none }, async () => {
     hasGrown = true;
-    registerGrown();
+    // A modern client hears of it on its stream, a legacy one in its session.
     handler.notify.toolsChanged();
     handler.notify.resourceUpdated(NOTE);
-    if (server.server.transport?.sessionId) await server.server.sendResourceUpdated({ uri: NOTE });
+    if (server.server.transport?.sessionId) {
+      grown ??= registerGrown();
+      server.sendToolListChanged();
+      await server.server.sendResourceUpdated({ uri: NOTE });
+    }
     return text("grown");
   });
-  // Breaks the stream of its own answer; the client has to come back for it.
+  // Breaks off the stream of its own answer where it can; the client has to come back for it.
   server.registerTool("polled", { inputSchema: none }, async (_, ctx) => {
     await progress(ctx, 1, 2);
     ctx.http?.closeSSE?.();
     await progress(ctx, 2, 2);
-    return text("polled");
+    return text(ctx.http?.closeSSE ? "broken off" : "whole");
   });
-  if (hasGrown) registerGrown();
+  let grown = hasGrown ? registerGrown() : undefined;
   server.registerResource("one", NOTE, { mimeType: "text/plain" }, () => ({
     contents: [{ uri: NOTE, mimeType: "text/plain", text: "first" }],
   }));

@@ -4,11 +4,13 @@
 
 mod clients;
 mod everything;
+mod exchange;
 mod foreign;
 mod inspector;
 mod listening;
 mod ours;
 mod rmcp_client;
+mod sdk_servers;
 mod servers;
 mod shipped;
 mod traffic;

@@ -11,6 +11,9 @@ use trunkline::types::{
 };
 use trunkline::{Client, Connector, Inputs};
 
+/// How long something that must come is waited for.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Answers whatever a server may ask, and counts.
 #[derive(Default)]
 pub(super) struct Answers {
@@ -35,6 +38,7 @@ impl Inputs for Given {
                 self.0.forms.fetch_add(1, Ordering::SeqCst);
                 let mut fields = form_defaults(&form.requested_schema);
                 fields.insert("name".into(), json!("Ann"));
+                fields.insert("confirm".into(), json!(true));
                 Ok(ElicitResult::accept(fields))
             }
             ElicitParams::Url(_) => {
