@@ -10,6 +10,7 @@ mod inspector;
 mod listening;
 mod ours;
 mod rmcp_client;
+mod rmcp_server;
 mod sdk_servers;
 mod servers;
 mod shipped;

@@ -27,7 +27,7 @@ fn typescript(script: &str, mode: &str) -> Listening {
 }
 
 /// Tries every revision that the server speaks, and what is found without a wish.
-async fn every_revision(url: &str, newest: Revision, features: impl Fn(Revision) -> Vec<Feature>) {
+pub(super) async fn every_revision(url: &str, newest: Revision, features: impl Fn(Revision) -> Vec<Feature>) {
     let spoken = Revision::ALL.into_iter().filter(|revision| *revision <= newest);
     for revision in spoken {
         let opening = Opening::Fixed(revision);
@@ -45,7 +45,7 @@ fn with_resumption(features: &[Feature], revision: Revision) -> Vec<Feature> {
 
 /// With JSON answers nothing can be told before the answer, and without a session nothing asked. Modern requests are
 /// asked by answers, and hear of changes on a stream of their own.
-fn without_sessions(revision: Revision) -> Vec<Feature> {
+pub(super) fn without_sessions(revision: Revision) -> Vec<Feature> {
     match revision.era() {
         Era::Legacy => vec![],
         Era::Modern => vec![Questions, Changes],
