@@ -11,7 +11,7 @@ use super::shipped::Shipped;
 fn weather(way: Way) {
     let server = Shipped::start(&["weather"], way);
     for (client, agreed) in clients(way) {
-        let report = run(&client, "weather", &server);
+        let report = run(&client, "weather", &server.arguments());
         assert_eq!(report.0["protocol"], agreed.name(), "{client:?}");
         assert_eq!(report.complaints(), Vec::<&str>::new(), "{client:?}");
         check_weather(&report, agreed);
@@ -23,7 +23,7 @@ fn weather(way: Way) {
 fn orders(way: Way) {
     for (client, agreed) in clients(way) {
         let server = Shipped::start(&["orders", "--role", "admin"], way);
-        let report = run(&client, "orders", &server);
+        let report = run(&client, "orders", &server.arguments());
         assert_eq!(report.0["protocol"], agreed.name(), "{client:?}");
         assert_eq!(report.complaints(), Vec::<&str>::new(), "{client:?}");
         check_orders(&report, agreed);

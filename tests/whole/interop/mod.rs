@@ -3,6 +3,7 @@
 //! `cargo xtask setup` installs them into `.tools/`; `tests/interop/README.md` says what is where.
 
 mod clients;
+mod cut;
 mod everything;
 mod exchange;
 mod foreign;

@@ -8,6 +8,7 @@ use trunkline::types::{Era, Revision};
 use trunkline::{Client, Endpoint, Kind};
 
 use super::at;
+use super::cut::Cut;
 use super::exchange::Feature::{self, Changes, Progress, Questions, Resumption};
 use super::exchange::exchange;
 use super::listening::Listening;
@@ -113,4 +114,27 @@ async fn typescript_with_sessions() {
 async fn typescript_without_sessions() {
     let server = typescript("servermodern.mjs", "stateless");
     every_revision(&server.at("/mcp"), Revision::LATEST, without_sessions).await;
+}
+
+/// The connection breaks while a call is answered. Our client comes back for the rest, and nothing of it is lost.
+#[tokio::test]
+async fn broken_streams_are_gone_on_with() {
+    let servers = [
+        (python("stateful"), vec![Questions, Progress, Resumption]),
+        (
+            typescript("server.mjs", "stateful"),
+            vec![Questions, Progress, Changes, Resumption],
+        ),
+        (
+            typescript("servermodern.mjs", "stateful"),
+            vec![Questions, Progress, Changes, Resumption],
+        ),
+    ];
+    for (server, features) in servers {
+        let revision = Revision::LATEST_LEGACY;
+        let cut = Cut::after("\"progress\":1", &server.at(""));
+        let client = Client::http(cut.at("/mcp"));
+        exchange(client, Opening::Fixed(revision), revision, &features).await;
+        assert!(cut.is_made());
+    }
 }

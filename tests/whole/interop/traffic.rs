@@ -2,9 +2,10 @@
 //! of every kind, changes.
 
 use serde_json::{Value, json};
-use trunkline::types::{ElicitationForms, Revision};
+use trunkline::types::{ElicitationForms, Era, Revision};
 
 use super::Way;
+use super::cut::Cut;
 use super::foreign::{Report, clients, run};
 use super::shipped::Shipped;
 
@@ -15,7 +16,7 @@ fn traffic(way: Way) {
     for (client, agreed) in clients(way) {
         // One for each, since each of them makes the list of its tools grow.
         let server = Shipped::scenario(way);
-        let report = run(&client, "traffic", &server);
+        let report = run(&client, "traffic", &server.arguments());
         assert_eq!(report.0["protocol"], agreed.name(), "{client:?}");
         hears_progress_and_logs(&report);
         answers_questions(&report, agreed);
@@ -105,4 +106,20 @@ fn everything_but_answers_is_heard_over_http() {
 #[test]
 fn everything_but_answers_is_heard_over_the_first_http_transport() {
     traffic(Way::HttpSse);
+}
+
+/// The connection breaks while a call is answered. The client comes back for the rest, and nothing of it is lost.
+#[test]
+fn a_broken_stream_is_gone_on_with() {
+    let clients = clients(Way::Http).into_iter();
+    for (client, agreed) in clients.filter(|(_, agreed)| agreed.era() == Era::Legacy) {
+        let server = Shipped::scenario(Way::Http);
+        let cut = Cut::after("\"progress\":1,", &server.arguments()[0]);
+        let mut report = run(&client, "traffic", &[cut.at("/mcp")]);
+        assert!(cut.is_made());
+        report.forgive("Error: SSE stream disconnected: ");
+        hears_progress_and_logs(&report);
+        answers_questions(&report, agreed);
+        hears_changes(&report);
+    }
 }
