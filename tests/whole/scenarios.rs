@@ -15,7 +15,9 @@ use trunkline::types::{
     ElicitationForms, Era, ErrorObject, Extra, HttpShape, LogLevel, Method, Profile, Reference, Revision, Root,
     StructuredContent, SubscriptionFilter, code,
 };
-use trunkline::{CallError, CallOptions, Client, Connector, Endpoint, HttpListener, HttpOptions, Inputs, Kind, Notice};
+use trunkline::{
+    CallError, CallOptions, Client, Connector, HttpListener, HttpOptions, Inputs, Notice, Remote, RemoteKind,
+};
 use trunkline_tests::scenario_server;
 
 /// A person and a model that answer as the scenario wants, and remember what they were asked.
@@ -92,8 +94,8 @@ impl Way {
                 let address = serve(options.with_stream_at_once()).await;
                 match revision.profile().http {
                     HttpShape::HttpSse => {
-                        let endpoint = Endpoint::new(format!("http://{address}/sse"));
-                        Client::endpoint(endpoint.kind(Kind::HttpSse))
+                        let remote = Remote::new(format!("http://{address}/sse"));
+                        Client::remote(remote.kind(RemoteKind::HttpSse))
                     }
                     HttpShape::Sessions | HttpShape::Stateless => Client::http(format!("http://{address}/mcp")),
                 }

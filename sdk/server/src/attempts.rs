@@ -13,7 +13,7 @@ use trunkline_types::{ErrorObject, InputRequiredResult, ResultType, clip};
 
 use crate::context::random_name;
 use crate::dispatch::unwritable;
-use crate::input::{Questions, Wanted, shown_key};
+use crate::input::{Questions, Wanted, brought_key, shown_key};
 use crate::{BoxFuture, Context, ServerRequest};
 
 /// How often one request may ask its client before it is given up.
@@ -41,8 +41,6 @@ pub(crate) struct Attempts<S> {
     /// The params that make the request what it is. Looked at only where a state is read or written.
     salient: S,
     answers: Map<String, Value>,
-    /// Answers that came without a state: nothing was asked yet.
-    brought: Map<String, Value>,
     round: u32,
     /// When the state that the client sent ends, and its name.
     state: Option<(u64, String)>,
@@ -74,7 +72,6 @@ impl<S: Fn() -> Value> Attempts<S> {
         let mut attempts = Self {
             salient,
             answers: Map::new(),
-            brought: Map::new(),
             round: 0,
             state: None,
         };
@@ -99,7 +96,11 @@ impl<S: Fn() -> Value> Attempts<S> {
             return Err(ErrorObject::invalid_params(why));
         }
         let Some(state) = answered.request_state else {
-            attempts.brought = given;
+            // Nothing was asked yet. What a question is named for is kept for it.
+            let named = given
+                .into_iter()
+                .filter_map(|(key, answer)| Some((brought_key(&key)?, answer)));
+            attempts.answers = named.collect();
             return Ok(attempts);
         };
         let sealer = request.origin.shared.sealer().ok_or_else(no_randomness)?;
@@ -144,9 +145,7 @@ impl<S: Fn() -> Value> Attempts<S> {
             ));
         }
         loop {
-            let questions =
-                Questions::with_answers(std::mem::take(&mut self.answers), std::mem::take(&mut self.brought));
-            let questions = Arc::new(Mutex::new(questions));
+            let questions = Arc::new(Mutex::new(Questions::with_answers(self.answers.clone())));
             let attempt = Attempt(Arc::clone(&questions));
             let context = Context::asking(Arc::clone(&request.origin), questions);
             let mut running = start(&context)?;
@@ -156,7 +155,6 @@ impl<S: Fn() -> Value> Attempts<S> {
             })
             .await;
             drop(running);
-            self.answers = attempt.questions().take_answers();
             drop(attempt);
             let wanted = match stopped {
                 Ok(done) => return Ok(Ran::Done(done)),
