@@ -73,9 +73,7 @@ impl Sender {
         let headers = request.headers_mut();
         headers.insert(header::USER_AGENT, USER_AGENT);
         if is_own {
-            for (name, value) in &self.own {
-                headers.append(name, value.clone());
-            }
+            headers.extend(self.own.clone());
         }
         for (name, value) in &outline.headers {
             // A session id is a secret of the one origin that gave it.
