@@ -2,6 +2,7 @@
 //! and must be the same everywhere, but for what the revision's profile says.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -11,10 +12,12 @@ use trunkline::proto::client::Opening;
 use trunkline::transport::Command;
 use trunkline::types::{
     BadArguments, ClientCapabilities, Content, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult,
-    ElicitationForms, Era, ErrorObject, Extra, LogLevel, Method, Profile, Reference, Revision, Root, StructuredContent,
-    SubscriptionFilter, code,
+    ElicitationForms, Era, ErrorObject, Extra, HttpShape, LogLevel, Method, Profile, Reference, Revision, Root,
+    StructuredContent, SubscriptionFilter, code,
 };
-use trunkline::{CallError, CallOptions, Client, Connector, Inputs, Notice};
+use trunkline::{
+    CallError, CallOptions, Client, Connector, HttpListener, HttpOptions, Inputs, Notice, Remote, RemoteKind,
+};
 use trunkline_tests::scenario_server;
 
 /// A person and a model that answer as the scenario wants, and remember what they were asked.
@@ -72,21 +75,38 @@ impl Inputs for Given {
 enum Way {
     Memory,
     Stdio,
+    /// A stream begins when a handler speaks; else the answer is JSON.
+    HttpJson,
+    /// Every answer is a stream, and the first revision has its own transport.
+    HttpSse,
 }
 
 impl Way {
-    const ALL: [Self; 2] = [Self::Memory, Self::Stdio];
+    const ALL: [Self; 4] = [Self::Memory, Self::Stdio, Self::HttpJson, Self::HttpSse];
 
-    fn connector(self) -> Connector {
+    async fn connector(self, revision: Revision) -> Connector {
+        let options = HttpOptions::default();
         match self {
             Self::Memory => Client::in_memory(&scenario_server()),
             Self::Stdio => Client::command(Command::new(env!("CARGO_BIN_EXE_scenario-server"))),
+            Self::HttpJson => Client::http(format!("http://{}/mcp", serve(options).await)),
+            Self::HttpSse => {
+                let address = serve(options.with_stream_at_once()).await;
+                match revision.profile().http {
+                    HttpShape::HttpSse => {
+                        let remote = Remote::new(format!("http://{address}/sse"));
+                        Client::remote(remote.kind(RemoteKind::HttpSse))
+                    }
+                    HttpShape::Sessions | HttpShape::Stateless => Client::http(format!("http://{address}/mcp")),
+                }
+            }
         }
     }
 
     async fn connect(self, revision: Revision, answers: &Arc<Answers>) -> Client {
         let connector = self
-            .connector()
+            .connector(revision)
+            .await
             .opening(Opening::Fixed(revision))
             .inputs(Given(Arc::clone(answers)));
         connector
@@ -94,6 +114,15 @@ impl Way {
             .await
             .unwrap_or_else(|error| panic!("{revision} over {self:?}: {error}"))
     }
+}
+
+/// Serves the scenarios over HTTP as long as the test runs.
+async fn serve(options: HttpOptions) -> SocketAddr {
+    let listener = HttpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let endpoint = scenario_server().http(options).unwrap();
+    tokio::spawn(listener.serve(endpoint, std::future::pending()));
+    address
 }
 
 /// Runs one scenario over the whole matrix.
@@ -138,7 +167,7 @@ async fn connecting_agrees_on_the_revision_and_on_who_is_there() {
 #[tokio::test]
 async fn without_a_wish_the_newest_revision_is_taken() {
     for way in Way::ALL {
-        let client = way.connector().connect().await.unwrap();
+        let client = way.connector(Revision::LATEST).await.connect().await.unwrap();
         assert_eq!(client.agreement().profile.revision, Revision::LATEST);
     }
 }
@@ -378,7 +407,8 @@ async fn a_client_that_cannot_be_asked_is_told_so() {
     for revision in Revision::ALL {
         for way in Way::ALL {
             let client = way
-                .connector()
+                .connector(revision)
+                .await
                 .opening(Opening::Fixed(revision))
                 .connect()
                 .await

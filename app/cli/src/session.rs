@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use trunkline_gate::client::{Client, Command, Connector, Endpoint, Opening};
+use trunkline_gate::client::{Client, Command, Connector, Opening, Remote};
 use trunkline_gate::text::one_line;
 use trunkline_gate::{Gate, ServerReport, ServerSpec, ServerState, Trust, near};
 use trunkline_host::config::{self, Configuration, Launch, ServerEntry, Start};
@@ -229,7 +229,7 @@ fn spec(entry: &ServerEntry, global: &Global, person: &Arc<Person>) -> Result<Se
     let wait = global.timeout.or(entry.timeout);
     let connector = match &entry.launch {
         Launch::Start(start) => program_of(start),
-        Launch::Http(endpoint) => Client::endpoint(within(endpoint.clone(), wait)),
+        Launch::Http(remote) => Client::remote(within(remote.clone(), wait)),
         other => return Err(Box::new(not_reached(&entry.id, trust, other))),
     };
     let opening = global.revision.map_or(Opening::Auto, Opening::Fixed);
@@ -246,14 +246,14 @@ fn spec(entry: &ServerEntry, global: &Global, person: &Arc<Person>) -> Result<Se
 
 /// Says so before secrets leave this machine in the clear.
 fn warn(entry: &ServerEntry, output: &Output) {
-    if let Launch::Http(endpoint) = &entry.launch
-        && endpoint.exposes_secrets()
+    if let Launch::Http(remote) = &entry.launch
+        && remote.exposes_secrets()
     {
         output.warning(&format!(
             "server `{}`: what is in its headers and its query crosses the network unencrypted ({}); use https:// where \
              the server has it",
             one_line(&entry.id, 100),
-            one_line(endpoint.without_query(), 200)
+            one_line(remote.without_query(), 200)
         ));
     }
 }
@@ -270,10 +270,10 @@ fn program_of(start: &Start) -> Connector {
 }
 
 /// A server that has little time in all has half of it to be reached, so that what keeps it away is told in time.
-fn within(endpoint: Endpoint, wait: Option<Duration>) -> Endpoint {
+fn within(remote: Remote, wait: Option<Duration>) -> Remote {
     match wait {
-        Some(wait) => endpoint.connect_wait(REACHED_WITHIN.min(wait / 2)),
-        None => endpoint.connect_wait(REACHED_WITHIN),
+        Some(wait) => remote.connect_wait(REACHED_WITHIN.min(wait / 2)),
+        None => remote.connect_wait(REACHED_WITHIN),
     }
 }
 

@@ -78,7 +78,7 @@ pub use notices::{MAX_NOISE, MAX_NOTICE_BYTES, MAX_NOTICES, NoiseReport, Notice,
 pub use output::Called;
 pub use subscription::Subscription;
 #[cfg(feature = "http")]
-pub use trunkline_http::client::{Endpoint, Kind, Proxies};
+pub use trunkline_http::client::{Proxies, Remote, RemoteKind};
 pub use trunkline_proto::Timeouts;
 pub use trunkline_proto::client::{
     Agreement, ConnectError as HandshakeError, Noise, NoiseReason, Opening, RequestError, Undelivered,

@@ -1,7 +1,7 @@
 //! A server at an address: `url`, `headers`, and the transport that it speaks.
 
 use serde_json::{Map, Value};
-use trunkline_gate::client::{Endpoint, Kind};
+use trunkline_gate::client::{Remote, RemoteKind};
 
 use super::entry::{Launch, Reader, is_there, sort};
 use super::expand::expand;
@@ -31,12 +31,12 @@ impl Reader<'_> {
         at: &str,
         object: &Map<String, Value>,
         key: &str,
-        kind: Kind,
+        kind: RemoteKind,
     ) -> Result<Launch, String> {
         let url = self.url(&format!("{at}.{key}"), &object[key])?;
         let headers = self.headers(&format!("{at}.headers"), object.get("headers"))?;
-        let endpoint = Endpoint::new(url).kind(kind).headers(headers);
-        endpoint.check().map_err(|error| format!("{at}: {error}"))?;
+        let remote = Remote::new(url).kind(kind).headers(headers);
+        remote.check().map_err(|error| format!("{at}: {error}"))?;
         for key in OF_PROGRAMS.into_iter().filter(|key| is_there(object, key)) {
             self.notes.push(format!(
                 "{at}.{key} is not used: no program is started for a server at an address"
@@ -47,7 +47,7 @@ impl Reader<'_> {
                 "{at}.{key} is not used; put what authorizes you into \"headers\", as a variable such as ${{TOKEN}}"
             ));
         }
-        Ok(Launch::Http(endpoint))
+        Ok(Launch::Http(remote))
     }
 
     /// What is secret in an address is not the host: everybody on the way sees that, and errors have to name it.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use trunkline_gate::client::{Endpoint, Kind};
+use trunkline_gate::client::{Remote, RemoteKind};
 
 use super::expand::{Variables, expand};
 
@@ -33,7 +33,7 @@ pub enum Launch {
     /// It is switched off in the configuration.
     Disabled,
     /// At an address. Its headers, and some of the address, are secret; `Debug` shows neither.
-    Http(Endpoint),
+    Http(Remote),
     /// Its entry cannot be used. The other servers are not affected.
     Broken {
         /// What is wrong, where, and what to do.
@@ -193,7 +193,7 @@ const TRANSPORT: [&str; 2] = ["type", "transport"];
 enum Reach<'a> {
     Program,
     /// An address, with the key that it stands under.
-    Address(&'a str, Kind),
+    Address(&'a str, RemoteKind),
 }
 
 /// Reads what an entry leads to. Which of two is meant is never guessed: one starts a program with the rights of a person,
@@ -209,7 +209,7 @@ fn reach<'a>(at: &str, object: &'a Map<String, Value>) -> Result<Reach<'a>, Stri
     }
     let Some(transport) = transport else {
         return match address {
-            Some(key) => Ok(Reach::Address(key, Kind::Auto)),
+            Some(key) => Ok(Reach::Address(key, RemoteKind::Auto)),
             None if program => Ok(Reach::Program),
             None => Err(format!(
                 "{at} has no \"command\" and no \"url\"; name the program to start, or the address of the server"
@@ -231,7 +231,7 @@ fn reach<'a>(at: &str, object: &'a Map<String, Value>) -> Result<Reach<'a>, Stri
             )),
         };
     }
-    match (Kind::from_name(name), address) {
+    match (RemoteKind::from_name(name), address) {
         (Some(kind), Some(key)) => Ok(Reach::Address(key, kind)),
         (Some(_), None) if program => Err(format!(
             "{place} is {name:?}, which is for a \"url\", and there is a \"command\"; write \"stdio\", or remove it"

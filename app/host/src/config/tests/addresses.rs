@@ -1,19 +1,19 @@
 //! Servers at an address, as other programs write them, and as people get them wrong.
 
-use trunkline_gate::client::{Endpoint, Kind};
+use trunkline_gate::client::{Remote, RemoteKind};
 
 use super::*;
 
-fn endpoint(configuration: &Configuration, id: &str) -> Endpoint {
+fn remote(configuration: &Configuration, id: &str) -> Remote {
     let entry = configuration.servers.iter().find(|server| server.id == id);
     match entry.map(|entry| entry.launch.clone()) {
-        Some(Launch::Http(endpoint)) => endpoint,
+        Some(Launch::Http(remote)) => remote,
         other => panic!("{id} is {other:?}"),
     }
 }
 
-fn at(url: &str) -> Endpoint {
-    Endpoint::new(url)
+fn at(url: &str) -> Remote {
+    Remote::new(url)
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn addresses_are_read_as_every_program_writes_them() {
         ),
         (
             r#"{"mcpServers":{"s":{"type":"sse","url":"${BASE:-https://h.example}/sse"}}}"#,
-            at("https://h.example/sse").kind(Kind::HttpSse),
+            at("https://h.example/sse").kind(RemoteKind::HttpSse),
         ),
         // Claude Desktop and Cursor: the address says it all.
         (
@@ -50,11 +50,11 @@ fn addresses_are_read_as_every_program_writes_them() {
         ),
         (
             r#"{"mcpServers":{"s":{"transport":"streamable-http","url":"https://h.example/mcp"}}}"#,
-            at("https://h.example/mcp").kind(Kind::Streamable),
+            at("https://h.example/mcp").kind(RemoteKind::Streamable),
         ),
         (
             r#"{"mcpServers":{"s":{"type":"streamableHttp","url":"https://h.example/mcp","command":null,"args":[],"env":{}}}}"#,
-            at("https://h.example/mcp").kind(Kind::Streamable),
+            at("https://h.example/mcp").kind(RemoteKind::Streamable),
         ),
         // One file for several programs.
         (
@@ -64,7 +64,7 @@ fn addresses_are_read_as_every_program_writes_them() {
     ];
     for (text, wanted) in files {
         let configuration = parsed(text);
-        assert_eq!(endpoint(&configuration, "s"), wanted, "{text}");
+        assert_eq!(remote(&configuration, "s"), wanted, "{text}");
         assert_eq!(configuration.notes, [""; 0], "{text}");
     }
 }
@@ -213,7 +213,7 @@ fn addresses_and_headers_have_bounds() {
     let large = |bytes: usize| with(format!("\"X\":\"{}\"", "v".repeat(bytes - 1)));
     assert!(broken(&large(MAX_HEADER_BYTES + 1)).contains("mcpServers.s.headers has 16385 bytes; 16384 are allowed"));
     for fits in [url(MAX_URL), many(MAX_HEADERS), large(MAX_HEADER_BYTES)] {
-        endpoint(&parsed(&format!("{{\"mcpServers\":{{\"s\":{fits}}}}}")), "s");
+        remote(&parsed(&format!("{{\"mcpServers\":{{\"s\":{fits}}}}}")), "s");
     }
 }
 
