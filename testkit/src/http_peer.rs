@@ -173,7 +173,8 @@ fn accept(socket: &TcpListener, shared: &Arc<Shared>) {
 
 fn answer(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
     let Some(asked) = read(&mut stream)? else {
-        return Ok(());
+        // As servers do that are spoken to in TLS where they expect HTTP.
+        return stream.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     };
     lock(&shared.asked).push(asked.clone());
     match (shared.script)(&asked) {
@@ -188,6 +189,7 @@ fn answer(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Reads one request. There is none where something else comes than HTTP, or nothing.
 fn read(stream: &mut TcpStream) -> std::io::Result<Option<Asked>> {
     let mut read = Vec::new();
     let mut more = |read: &mut Vec<u8>| {
@@ -200,7 +202,7 @@ fn read(stream: &mut TcpStream) -> std::io::Result<Option<Asked>> {
         if let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") {
             break end + 4;
         }
-        if !more(&mut read)? {
+        if !more(&mut read)? || !read[0].is_ascii_alphabetic() {
             return Ok(None);
         }
     };

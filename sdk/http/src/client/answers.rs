@@ -218,9 +218,7 @@ impl Http {
             && self.kind == RemoteKind::Streamable
             && is_other_transport(refusal.status.as_u16())
         {
-            failure
-                .why
-                .push_str("; only Streamable HTTP was tried, and it may speak HTTP+SSE");
+            failure.why.push_str("; only Streamable HTTP was tried, not HTTP+SSE");
         }
         self.give_up(job, failure)
     }

@@ -147,9 +147,7 @@ impl Http {
             ..failure
         };
         if failure.status.is_some_and(is_other_transport) {
-            failure
-                .why
-                .push_str("; only HTTP+SSE was tried, and it may speak Streamable HTTP");
+            failure.why.push_str("; only HTTP+SSE was tried, not Streamable HTTP");
         }
         for outgoing in std::mem::take(&mut self.held) {
             self.undeliver(&outgoing, failure.clone());

@@ -100,6 +100,8 @@ impl std::fmt::Display for Refusal {
             }
             (true, None, _) if words.is_empty() => f.write_str(" without an answer"),
             (_, None, _) if words.is_empty() => Ok(()),
+            // "authorization: …" would look like a header with a secret, which whoever masks those takes out.
+            (_, None, _) if matches!(self.status.as_u16(), 401 | 403 | 407) => write!(f, " (it says: {words})"),
             (_, None, _) => write!(f, ": {words}"),
         }
     }
@@ -189,7 +191,7 @@ mod tests {
                 401,
                 &json,
                 "{\"error\":\n \"invalid_token\"}",
-                "401 Unauthorized: the server wants authorization: {\"error\": \"invalid_token\"}",
+                "401 Unauthorized: the server wants authorization (it says: {\"error\": \"invalid_token\"})",
             ),
             (403, &[], "", "403 Forbidden: the server does not allow it"),
             (
