@@ -201,7 +201,9 @@ fn next_step_over_http(undelivered: &Undelivered) -> &'static str {
         Some(401 | 403) => "give it a header that authorizes you, or check the one that it was given",
         Some(407) => "write a user name and a password into the address of the proxy",
         Some(408 | 425 | 429 | 500..=599) => "try again later, or look into its log",
-        Some(200..=299 | 400 | 404..=406 | 410 | 415) => "check its address: what answers there is no MCP server",
+        Some(200..=299 | 400 | 404..=406 | 410 | 415) => {
+            "check its address and its transport: this is not how an MCP server answers"
+        }
         Some(_) => "check its address and its headers",
     }
 }
@@ -266,10 +268,10 @@ mod tests {
         };
         for (status, next) in [
             (None, "check its address, and that it runs"),
-            (Some(200), "no MCP server"),
+            (Some(200), "not how an MCP server answers"),
             (Some(308), "use that address"),
             (Some(401), "give it a header that authorizes you"),
-            (Some(404), "no MCP server"),
+            (Some(404), "its address and its transport"),
             (Some(407), "the proxy"),
             (Some(413), "its address and its headers"),
             (Some(503), "try again later"),

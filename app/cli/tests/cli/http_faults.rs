@@ -25,6 +25,7 @@ fn without_ports(text: &str) -> String {
 fn odd() -> Vec<(&'static str, Answer, Value)> {
     let challenge = "WWW-Authenticate: Bearer resource_metadata=\"https://h.example/.well-known/x\"\r\n";
     let json_type = "Content-Type: application/json\r\n";
+    let refused = json!({ "jsonrpc": "2.0", "error": { "code": -32600, "message": "no session" } });
     vec![
         (
             "a web page",
@@ -92,7 +93,11 @@ fn odd() -> Vec<(&'static str, Answer, Value)> {
             Answer::new("308 Permanent Redirect", "Location: /mcp\r\n", ""),
             json!({}),
         ),
-        ("no sse", Answer::status("404 Not Found"), json!({ "type": "sse" })),
+        (
+            "no sse",
+            Answer::new("400 Bad Request", json_type, &refused.to_string()),
+            json!({ "type": "sse" }),
+        ),
         (
             "only streamable",
             Answer::status("405 Method Not Allowed"),

@@ -176,7 +176,7 @@ async fn servers_that_cannot_be_used_leave_the_others_alone() {
     let reports = gate.reports();
     let error = |place: usize| reports[place].error.clone().unwrap();
     assert!(
-        error(0).contains("a web page (\"Welcome\")") && error(0).contains("no MCP server"),
+        error(0).contains("a web page (\"Welcome\")") && error(0).contains("not how an MCP server answers"),
         "{}",
         error(0)
     );

@@ -5,6 +5,8 @@ use http::StatusCode;
 use http::header::{self, HeaderMap};
 use trunkline_types::clip;
 
+use super::said;
+
 /// How much of a body stands in a message, in characters.
 const SHOWN: usize = 200;
 
@@ -90,8 +92,9 @@ impl std::fmt::Display for Refusal {
             _ => {}
         }
         let body = String::from_utf8_lossy(&self.body);
-        let words = first_words(&body);
-        let page = self.is_page().then(|| title(&body));
+        let error = said::read_error(&self.body).map(|error| error.to_string());
+        let words = first_words(error.as_deref().unwrap_or(&body));
+        let page = self.is_page().then(|| page_named(&body));
         match (self.status.is_success(), page, self.content_type.as_deref()) {
             (true, Some(page), _) => write!(f, " with {page} instead of an answer"),
             (false, Some(page), _) => write!(f, ": {page}"),
@@ -134,18 +137,17 @@ pub(crate) fn first_words(text: &str) -> String {
     format!("{}{more}", plain(&shown))
 }
 
-/// What a page for browsers is called; its other words say little.
-fn title(page: &str) -> String {
+/// What a page for browsers is called, or how it begins.
+fn page_named(page: &str) -> String {
     // Not all letters keep their length in small ones; those of the mark do.
     let small = page.to_ascii_lowercase();
     let title = small.find("<title").and_then(|at| {
         let start = at + small[at..].find('>')? + 1;
         Some(page[start..].split('<').next().unwrap_or_default())
     });
-    match title.map(first_words).filter(|title| !title.is_empty()) {
-        Some(title) => format!("a web page (\"{}\")", clip(&title)),
-        None => "a web page".to_owned(),
-    }
+    let title = title.map(first_words).filter(|title| !title.is_empty());
+    let name = title.unwrap_or_else(|| first_words(page));
+    format!("a web page (\"{}\")", clip(&name))
 }
 
 /// Control characters as visible escapes.
@@ -193,6 +195,12 @@ mod tests {
                 "{\"error\":\n \"invalid_token\"}",
                 "401 Unauthorized: the server wants authorization (it says: {\"error\": \"invalid_token\"})",
             ),
+            (
+                400,
+                &json,
+                "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"no session\"}}",
+                "400 Bad Request: no session (-32600)",
+            ),
             (403, &[], "", "403 Forbidden: the server does not allow it"),
             (
                 407,
@@ -212,7 +220,12 @@ mod tests {
                 "<html><head><Title lang=en>Bad\ngateway</title>",
                 "502 Bad Gateway: a web page (\"Bad gateway\")",
             ),
-            (200, &html, "<html>", "200 OK with a web page instead of an answer"),
+            (
+                200,
+                &html,
+                "<html>\n<h1>Oops</h1>",
+                "200 OK with a web page (\"<html> <h1>Oops</h1>\") instead of an answer",
+            ),
             (200, &html, "", "200 OK without an answer"),
             (200, &json, "", "200 OK without an answer"),
             (
