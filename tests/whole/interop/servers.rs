@@ -286,18 +286,15 @@ async fn everything_tasks() {
     params.extra.insert("task".into(), json!({ "ttl": 60_000 }));
     let created = client.request::<methods::CallTool>(params).await.unwrap();
     let id = created.extra["task"]["taskId"].as_str().unwrap().to_owned();
-    let of = |id: &str| trunkline::types::TaskParams {
-        task_id: id.to_owned(),
-        ..Default::default()
-    };
-    let task = client.request::<methods::GetTask>(of(&id)).await.unwrap();
+    let of = |id: &str| trunkline::types::TaskParams::new(id);
+    let task = client.request::<methods::GetLegacyTask>(of(&id)).await.unwrap();
     assert_eq!(task.task_id, id);
     let listed = client
-        .request::<methods::ListTasks>(trunkline::types::ListParams::default())
+        .request::<methods::ListLegacyTasks>(trunkline::types::ListParams::default())
         .await
         .unwrap();
     assert!(listed.tasks.iter().any(|task| task.task_id == id));
-    let result = client.request::<methods::GetTaskResult>(of(&id)).await.unwrap();
+    let result = client.request::<methods::GetLegacyTaskResult>(of(&id)).await.unwrap();
     assert!(
         result.extra["content"].to_string().contains("trunk lines"),
         "{result:?}"

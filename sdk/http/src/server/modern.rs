@@ -10,7 +10,7 @@ use http::StatusCode;
 use http::request::Parts;
 use serde_json::value::RawValue;
 use trunkline_proto::server::{Connection, Incoming, IncomingRequest};
-use trunkline_types::{ErrorObject, Message, code, meta_key};
+use trunkline_types::{Era, ErrorObject, Message, code, meta_key};
 
 use super::accept::{EVENTS, JSON, accepts};
 use super::application::ApplicationRequest;
@@ -48,25 +48,24 @@ pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, message: Message<'_>
     };
     match connection.handle(Duration::ZERO, message) {
         Incoming::Request(request) => run(inner, parts, *request).await,
-        _ if connection.streams() > 0 => listen(inner, connection),
+        _ if connection.streams() > 0 => listen(inner, parts, connection),
         _ => answered(connection.poll_transmit().unwrap_or_default()),
     }
 }
 
 /// Headers and body must agree before anything is done. Which revision it is comes first, then what is asked for.
 fn check(inner: &Inner, parts: &Parts, method: &str, repeated: &Repeated<'_>) -> Result<(), ErrorObject> {
-    let said = headers::only(&parts.headers, &header::PROTOCOL_VERSION)?;
+    let said = headers::only(&parts.headers, &header::PROTOCOL_VERSION)?
+        .ok_or_else(|| headers::missing(&header::PROTOCOL_VERSION))?;
     let Some(version) = repeated.version() else {
         let key = meta_key::PROTOCOL_VERSION;
         return Err(ErrorObject::invalid_params(format!("`_meta` needs `{key}`")));
     };
-    match said {
-        None => return Err(headers::missing(&header::PROTOCOL_VERSION)),
-        Some(said) if said != version => return Err(headers::differs(&header::PROTOCOL_VERSION, said, version)),
-        Some(_) => {}
+    if said != version {
+        return Err(headers::differs(&header::PROTOCOL_VERSION, said, version));
     }
     // The headers of a revision that is not served are not known.
-    if !inner.speaks(version) {
+    if !inner.speaks(version, Era::Modern) {
         return Ok(());
     }
     repeated.check(&parts.headers, method, &*inner.application)
@@ -132,11 +131,12 @@ async fn run(inner: &Arc<Inner>, parts: &Parts, request: IncomingRequest<'_>) ->
 
 /// A stream of notices
 /// ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
-fn listen(inner: &Arc<Inner>, mut connection: Box<Connection>) -> Response {
+fn listen(inner: &Arc<Inner>, parts: &Parts, mut connection: Box<Connection>) -> Response {
     let Some(stopping) = inner.stopping() else {
         return reply::busy("the server is shutting down");
     };
-    let changes = inner.application.changes();
+    let mut changes = inner.application.changes();
+    changes.watch(&super::principal(parts), connection.watched_tasks());
     let stream = Stream::new(Weak::new(), None);
     while let Some(acknowledgement) = connection.poll_transmit() {
         stream.push(acknowledgement);
