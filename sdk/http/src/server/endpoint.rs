@@ -1,6 +1,7 @@
 //! One endpoint: who may call it, what they send, and who answers.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,16 +14,19 @@ use http::{Method as Verb, Request, StatusCode};
 use http_body_util::BodyExt;
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
+use tokio::time::Instant;
 use tower_service::Service;
 use trunkline_types::{Era, HttpShape, Malformed, Message, Method, Revision};
 
 use super::accept::is_json;
 use super::application::Application;
+use super::begun::Begun;
 use super::body::Body;
 use super::headers::Repeated;
 use super::options::Options;
 use super::reply::{self, Refusal, Response};
-use super::session::{Session, SessionId, Streams};
+use super::session::{Session, Streams};
+use super::session_id::SessionId;
 use super::sessions::Sessions;
 use super::stream::Budget;
 use super::{http_sse, legacy, modern, origin};
@@ -72,7 +76,7 @@ impl Endpoint {
             Ok(origin) => origin,
             Err(why) => return reply::refused(StatusCode::FORBIDDEN, why),
         };
-        let mut response = self.inner.route(&parts, body).await;
+        let mut response = self.inner.answer(parts, body).await;
         if let Some(origin) = origin {
             origin::expose(response.headers_mut(), origin);
         }
@@ -116,11 +120,36 @@ where
 }
 
 impl Inner {
-    async fn route<B: http_body::Body<Data = Bytes>>(self: &Arc<Self>, parts: &Parts, body: B) -> Response {
-        let last = parts.uri.path().rsplit('/').next().unwrap_or_default();
+    async fn answer<B: http_body::Body<Data = Bytes>>(self: &Arc<Self>, parts: Parts, body: B) -> Response {
+        if parts.method != Verb::POST {
+            return self.answer_empty(&parts);
+        }
+        if !is_json(&parts.headers) {
+            return reply::refused(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "`Content-Type` must be application/json",
+            );
+        }
+        let body = match read_body(body, self.options.max_message, self.options.body_wait).await {
+            Ok(body) => body,
+            Err(refusal) => return refusal.into(),
+        };
+        // A handler takes its first step in here. Nothing of the request is kept while it is waited for.
+        let begun = poll_fn(|cx| Poll::Ready(self.post(cx, &parts, &body))).await;
+        drop((parts, body));
+        begun.answer(&self.options).await
+    }
+
+    fn answer_empty(self: &Arc<Self>, parts: &Parts) -> Response {
         match parts.method {
-            Verb::POST => self.post(parts, body, last).await,
-            Verb::GET if last == http_sse::STREAM && self.serves(HttpShape::HttpSse) => http_sse::open(self, parts),
+            Verb::GET if last_of(parts) == http_sse::STREAM && self.serves(HttpShape::HttpSse) => {
+                http_sse::open(self, parts)
+            }
+            // The modern era has neither
+            // (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#earlier-streamable-http-revisions).
+            Verb::GET | Verb::DELETE if !self.has_sessions() || self.is_modern(parts, None, false) => {
+                reply::not_allowed("POST")
+            }
             Verb::GET => legacy::get(self, parts),
             Verb::DELETE => legacy::delete(self, parts),
             Verb::OPTIONS => {
@@ -133,66 +162,61 @@ impl Inner {
         }
     }
 
-    async fn post<B: http_body::Body<Data = Bytes>>(self: &Arc<Self>, parts: &Parts, body: B, last: &str) -> Response {
-        if !is_json(&parts.headers) {
-            return reply::refused(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "`Content-Type` must be application/json",
-            );
-        }
-        let body = match read_body(body, self.options.max_message, self.options.body_wait).await {
-            Ok(body) => body,
-            Err(refusal) => return refusal.into(),
-        };
+    fn post(self: &Arc<Self>, cx: &mut Context<'_>, parts: &Parts, body: &[u8]) -> Begun {
         // Some programs begin every file with the mark of its encoding.
-        let text = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&body);
+        let text = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
         let read = Message::parse(text);
-        if last == http_sse::MESSAGES && self.serves(HttpShape::HttpSse) {
-            return http_sse::post(self, parts, read.ok(), text).await;
+        if last_of(parts) == http_sse::MESSAGES && self.serves(HttpShape::HttpSse) {
+            return http_sse::post(cx, self, parts, read.ok(), text).into();
         }
         match read {
-            Ok(message) => self.post_message(parts, message, text).await,
+            Ok(message) => self.post_message(cx, parts, message, text),
             // Only a session can say whether it takes batches, and whose answer a broken one was meant to be.
             Err(Malformed::Batch | Malformed::NotAMessage { answers: true, .. })
                 if parts.headers.contains_key(header::SESSION_ID) =>
             {
-                legacy::post(self, parts, None, text).await
+                legacy::post(cx, self, parts, None, text)
             }
-            Err(malformed) => reply::error(StatusCode::BAD_REQUEST, malformed.id(), &malformed.to_error()),
+            Err(malformed) => reply::error(StatusCode::BAD_REQUEST, malformed.id(), &malformed.to_error()).into(),
         }
     }
 
-    async fn post_message(self: &Arc<Self>, parts: &Parts, message: Message<'_>, text: &[u8]) -> Response {
+    fn post_message(self: &Arc<Self>, cx: &mut Context<'_>, parts: &Parts, message: Message<'_>, text: &[u8]) -> Begun {
         let (params, is_opening) = match &message {
             Message::Request { method, params, .. } => (*params, method == Method::Initialize.name()),
             Message::Notification { params, .. } => (*params, false),
             Message::Response { .. } => (None, false),
         };
         let repeated = Repeated::read(params);
-        if Self::is_modern(parts, repeated.version(), is_opening) {
-            modern::post(self, parts, message, repeated).await
+        if self.is_modern(parts, repeated.version(), is_opening) {
+            modern::post(cx, self, parts, message, repeated)
         } else {
-            legacy::post(self, parts, Some(message), text).await
+            legacy::post(cx, self, parts, Some(message), text)
         }
     }
 
     /// Which era a message belongs to. What its body says counts first, then its headers
     /// ([terms](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#terminology)).
-    fn is_modern(parts: &Parts, version: Option<&str>, is_opening: bool) -> bool {
+    fn is_modern(&self, parts: &Parts, version: Option<&str>, is_opening: bool) -> bool {
         if version.is_some() {
             return true;
         }
-        if is_opening || parts.headers.contains_key(header::SESSION_ID) {
+        if is_opening {
             return false;
         }
-        match parts
-            .headers
-            .get(header::PROTOCOL_VERSION)
-            .and_then(|version| version.to_str().ok())
-        {
-            Some(version) => Revision::from_name(version).is_none_or(|revision| revision.era() == Era::Modern),
-            None => false,
+        // Where nothing else is spoken, a request without its version is a modern one that forgot it.
+        if self.application.config().newest(Era::Legacy).is_none() {
+            return true;
         }
+        !parts.headers.contains_key(header::SESSION_ID) && Self::names_modern(parts)
+    }
+
+    /// Whether the headers name a version that is not of the legacy era.
+    fn names_modern(parts: &Parts) -> bool {
+        let version = parts.headers.get(header::PROTOCOL_VERSION);
+        version
+            .and_then(|version| version.to_str().ok())
+            .is_some_and(|version| Revision::from_name(version).is_none_or(|revision| revision.era() == Era::Modern))
     }
 
     fn serves(&self, shape: HttpShape) -> bool {
@@ -205,9 +229,10 @@ impl Inner {
         self.serves(HttpShape::Sessions)
     }
 
-    /// Whether a revision of this name is served.
-    pub(super) fn speaks(&self, version: &str) -> bool {
-        Revision::from_name(version).is_some_and(|revision| self.application.config().revisions.contains(&revision))
+    /// Whether a revision of this name and era is served.
+    pub(super) fn speaks(&self, version: &str, era: Era) -> bool {
+        Revision::from_name(version)
+            .is_some_and(|revision| revision.era() == era && self.application.config().revisions.contains(&revision))
     }
 
     /// A session that is not open yet. `None` if the system has no randomness to name it.
@@ -225,7 +250,15 @@ impl Inner {
     }
 }
 
-/// Reads a body that may have so many bytes, each part of which may take so long.
+/// The last part of the path.
+fn last_of(parts: &Parts) -> &str {
+    parts.uri.path().rsplit('/').next().unwrap_or_default()
+}
+
+/// After so many bytes of a body, it has its time once more.
+const PART: usize = 64 * 1024;
+
+/// Reads a body that may have so many bytes. It may take so long, and as long again for each further part.
 async fn read_body<B: http_body::Body<Data = Bytes>>(body: B, most: usize, wait: Duration) -> Result<Bytes, Refusal> {
     let too_large = || {
         let why = format!("a message may have at most {most} bytes");
@@ -235,11 +268,12 @@ async fn read_body<B: http_body::Body<Data = Bytes>>(body: B, most: usize, wait:
         return Err(too_large());
     }
     let mut body = std::pin::pin!(body);
+    let (mut deadline, mut due) = (Instant::now() + wait, PART);
     // Most bodies come in one piece, which is not copied.
     let mut whole = Bytes::new();
     let mut joined = BytesMut::new();
     loop {
-        let frame = match tokio::time::timeout(wait, body.frame()).await {
+        let frame = match tokio::time::timeout_at(deadline, body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
             Ok(None) => break,
             Ok(Some(Err(_))) => {
@@ -253,8 +287,12 @@ async fn read_body<B: http_body::Body<Data = Bytes>>(body: B, most: usize, wait:
             }
         };
         let Ok(piece) = frame.into_data() else { continue };
-        if whole.len() + joined.len() + piece.len() > most {
+        let read = whole.len() + joined.len() + piece.len();
+        if read > most {
             return Err(too_large());
+        }
+        if read >= due {
+            (deadline, due) = (Instant::now() + wait, read + PART);
         }
         if whole.is_empty() && joined.is_empty() {
             whole = piece;

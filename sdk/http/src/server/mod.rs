@@ -10,6 +10,7 @@
 
 mod accept;
 mod application;
+mod begun;
 mod body;
 mod endpoint;
 mod headers;
@@ -20,7 +21,9 @@ mod modern;
 mod options;
 mod origin;
 mod reply;
+mod running;
 mod session;
+mod session_id;
 mod sessions;
 mod stalled;
 mod stream;

@@ -156,6 +156,7 @@ impl Decoder {
     /// Removes a line of `end` bytes from the chunk; none if it is to be skipped.
     fn take_line(&mut self, end: usize) -> Option<Bytes> {
         if std::mem::take(&mut self.skipping_line) {
+            self.beginning = false;
             self.chunk.advance(end);
             return None;
         }
@@ -210,6 +211,8 @@ impl Decoder {
     }
 
     fn skip_line(&mut self) {
+        // Even one that is skipped was the first line.
+        self.beginning = false;
         self.skipping_line = true;
         self.line = Vec::new();
     }

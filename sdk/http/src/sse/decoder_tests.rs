@@ -113,6 +113,10 @@ fn a_byte_order_mark_is_passed_over_once() {
     let bytes = marked.as_bytes();
     assert_eq!(read_pieces(1000, [&bytes[..1], &bytes[1..2], &bytes[2..]]).0, ["- - a"]);
     assert_eq!(read("data: \u{feff}x\n\n"), ["- - \\u{feff}x"]);
+    // A first line that is skipped before it is read to its end is the first one all the same.
+    let second = ":\n\u{feff}data: a\n\n".as_bytes();
+    assert_eq!(read_pieces(1000, [second]).0, [""; 0]);
+    assert_eq!(read_pieces(1000, second.chunks(1)).0, [""; 0]);
 }
 
 #[test]
@@ -184,6 +188,15 @@ fn a_byte_at_a_time_is_linear() {
     let stream = format!("data: {data}\n\n");
     // Quadratic work would take minutes here.
     assert_eq!(read_pieces(usize::MAX, stream.as_bytes().chunks(1)).0.len(), 1);
+}
+
+/// A mark that is not at the very beginning is part of a name, also behind a line that was skipped as it came.
+#[test]
+fn a_second_byte_order_mark_counts() {
+    let stream = ":\n\u{feff}data:\n\n";
+    for size in [1, 2, 100] {
+        assert_eq!(read_pieces(0, stream.as_bytes().chunks(size)).0, [""; 0], "{size}");
+    }
 }
 
 fn any_stream() -> impl Strategy<Value = Vec<u8>> {

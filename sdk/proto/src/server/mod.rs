@@ -6,7 +6,7 @@ mod garbage;
 mod handshake;
 mod subscriptions;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,13 +67,22 @@ pub enum Incoming<'a> {
     /// Several messages at once; the answers leave together.
     Batch(Vec<Incoming<'a>>),
     /// A request is no longer wanted. It is forgotten already and must not be finished.
-    Cancelled(RequestId),
+    Cancelled {
+        /// Names the request.
+        id: RequestId,
+        /// The other answers of its batch, if none but it was missing. They go where that batch is answered, which
+        /// need not be where this message came from.
+        rest: Option<Vec<u8>>,
+    },
     /// The client answered a request of the server's.
     Answered(AskId, Result<Box<RawValue>, AskError>),
     /// The client finished the handshake.
     Ready,
     /// The client's roots changed.
     RootsChanged,
+    /// The client listens to further tasks: [`Connection::watched_tasks`] are those of all streams. It is to be
+    /// told how the new ones stand, because one may have ended just before.
+    TasksWatched,
     /// Nothing to do: the connection answered it, or set it aside.
     Nothing,
 }
@@ -110,6 +119,13 @@ enum Session {
         client: Arc<ClientFacts>,
         level: LogLevel,
     },
+}
+
+/// A request that the connection does not answer by itself.
+enum Accepted<'a> {
+    Request(Box<IncomingRequest<'a>>),
+    /// It opened a stream of notices about tasks.
+    TaskStream,
 }
 
 #[derive(Debug)]
@@ -265,19 +281,17 @@ impl Connection {
                     let error = ErrorObject::invalid_request("`initialize` must not be part of a batch");
                     self.send_to(Some(batch), encode::error(Some(&id), &error));
                 }
-                Ok(message) => all.push(self.handle_parsed(now, message, Some(batch))),
+                Ok(message) => {
+                    let incoming = self.handle_parsed(now, message, Some(batch));
+                    if let Incoming::Cancelled { id, .. } = &incoming {
+                        // What stands before in the same batch is not even started.
+                        all.retain(|other| !matches!(other, Incoming::Request(request) if request.id == *id));
+                    }
+                    all.push(incoming);
+                }
                 Err(malformed) => all.push(self.handle_malformed(now, malformed, Some(batch))),
             }
         }
-        // What was cancelled further on in the same batch is not even started.
-        let cancelled: HashSet<RequestId> = all
-            .iter()
-            .filter_map(|incoming| match incoming {
-                Incoming::Cancelled(id) => Some(id.clone()),
-                _ => None,
-            })
-            .collect();
-        all.retain(|incoming| !matches!(incoming, Incoming::Request(request) if cancelled.contains(&request.id)));
         self.batches.forget(batch);
         self.settle(batch);
         Incoming::Batch(all)
@@ -293,7 +307,8 @@ impl Connection {
                     return Incoming::Nothing;
                 }
                 match self.accept(&id, &method, params, batch) {
-                    Ok(Some(request)) => Incoming::Request(Box::new(request)),
+                    Ok(Some(Accepted::Request(request))) => Incoming::Request(request),
+                    Ok(Some(Accepted::TaskStream)) => Incoming::TasksWatched,
                     Ok(None) => Incoming::Nothing,
                     Err(error) => {
                         self.send_to(batch, encode::error(Some(&id), &error));
@@ -329,11 +344,11 @@ impl Connection {
                     return Incoming::Nothing;
                 };
                 self.subscriptions.close(&id);
-                if let Some(batch) = entry.batch {
+                let rest = entry.batch.and_then(|batch| {
                     self.batches.forget(batch);
-                    self.settle(batch);
-                }
-                Incoming::Cancelled(id)
+                    self.batches.take_if_whole(batch)
+                });
+                Incoming::Cancelled { id, rest }
             }
             Some(Method::Initialized) => Incoming::Ready,
             Some(Method::RootsChanged) => Incoming::RootsChanged,
@@ -349,7 +364,7 @@ impl Connection {
         method: &str,
         params: Option<&'a RawValue>,
         batch: Option<u64>,
-    ) -> Result<Option<IncomingRequest<'a>>, ErrorObject> {
+    ) -> Result<Option<Accepted<'a>>, ErrorObject> {
         let meta = request_meta(params)?;
         let (profile, client, log_level) = match (&meta.protocol_version, &self.session) {
             (Some(version), _) => {
@@ -359,16 +374,27 @@ impl Connection {
             (None, Session::Legacy { profile, client, level }) => (*profile, Arc::clone(client), Some(*level)),
             (None, Session::Fresh) => return self.before_handshake(id, method, params, batch).map(|()| None),
         };
-        let known = Method::from_name(method)
+        if batch.is_some() && !profile.batches {
+            return Err(ErrorObject::invalid_request(
+                "a request of this version must not be part of a batch",
+            ));
+        }
+        let known = Method::in_revision(method, profile.revision)
             .filter(|method| method.facts().is_request && method.facts().direction.reaches_server())
-            .filter(|method| method.exists_in(profile.revision))
             .filter(|method| match method.facts().needs {
                 Needs::Server(feature) => self.config.capabilities.has(feature),
+                Needs::Extension(extension) => self.config.capabilities.has_extension(extension),
                 Needs::Nothing | Needs::Client(_) => true,
             });
         let Some(method) = known else {
             return Err(ErrorObject::method_not_found(method));
         };
+        // (https://modelcontextprotocol.io/seps/2663-tasks-extension#protocol-errors)
+        if let Needs::Extension(extension) = method.facts().needs
+            && !client.capabilities.has_extension(extension)
+        {
+            return Err(ErrorObject::missing_extension(extension));
+        }
         let reply = match method {
             Method::Initialize => return Err(ErrorObject::invalid_request("the connection is initialized already")),
             Method::Ping => empty()?,
@@ -385,7 +411,10 @@ impl Connection {
                 self.watch(method == Method::Subscribe, wanted.uri)?;
                 empty()?
             }
-            Method::Listen => return self.listen(id, params, batch).map(|()| None),
+            Method::Listen => {
+                let has_tasks = self.listen(id, params, batch, &client.capabilities)?;
+                return Ok(has_tasks.then_some(Accepted::TaskStream));
+            }
             _ => {
                 let running = self.in_flight();
                 if running >= self.config.limits.in_flight {
@@ -393,7 +422,7 @@ impl Connection {
                     return Err(ErrorObject::internal(why));
                 }
                 self.open(id.clone(), batch);
-                return Ok(Some(IncomingRequest {
+                return Ok(Some(Accepted::Request(Box::new(IncomingRequest {
                     id: id.clone(),
                     method,
                     profile,
@@ -401,7 +430,7 @@ impl Connection {
                     meta,
                     log_level,
                     params,
-                }));
+                }))));
             }
         };
         self.send_to(batch, encode::result(id, &reply));
