@@ -217,7 +217,7 @@ impl Pair {
     pub fn inject(&mut self, message: &str) {
         let now = self.now;
         let incoming = self.server.handle_message(now, message.as_bytes());
-        note(incoming, &mut self.accepted, &mut self.cancelled, &mut self.answered);
+        self.note(incoming);
         self.transmit();
     }
 
@@ -229,10 +229,14 @@ impl Pair {
             self.to_server.send(self.now, self.latency, message);
         }
         while let Some(message) = self.server.poll_transmit() {
-            self.sent
-                .push((Direction::ToClient, String::from_utf8_lossy(&message).into_owned()));
-            self.to_client.send(self.now, self.latency, message);
+            self.send_to_client(message);
         }
+    }
+
+    fn send_to_client(&mut self, message: Vec<u8>) {
+        self.sent
+            .push((Direction::ToClient, String::from_utf8_lossy(&message).into_owned()));
+        self.to_client.send(self.now, self.latency, message);
     }
 
     /// Delivers what is in flight until nothing flies any more. Timeouts do not fire.
@@ -259,7 +263,7 @@ impl Pair {
             self.deliver();
             self.client.handle_timeout(self.now);
             for incoming in self.server.handle_timeout(self.now) {
-                note(incoming, &mut self.accepted, &mut self.cancelled, &mut self.answered);
+                self.note(incoming);
             }
             self.take_events();
         }
@@ -269,7 +273,7 @@ impl Pair {
     fn deliver(&mut self) {
         for message in self.to_server.arrived(self.now) {
             let incoming = self.server.handle_message(self.now, &message);
-            note(incoming, &mut self.accepted, &mut self.cancelled, &mut self.answered);
+            self.note(incoming);
         }
         for message in self.to_client.arrived(self.now) {
             self.client.handle_message(self.now, &message);
@@ -297,31 +301,26 @@ impl Pair {
             })
             .collect()
     }
-}
 
-fn note(
-    incoming: server::Incoming<'_>,
-    accepted: &mut Vec<(RequestId, Method)>,
-    cancelled: &mut Vec<RequestId>,
-    answered: &mut Vec<Result<Value, server::AskError>>,
-) {
-    match incoming {
-        server::Incoming::Request(request) => accepted.push((request.id.clone(), request.method)),
-        server::Incoming::Cancelled(id) => {
-            accepted.retain(|(running, _)| *running != id);
-            cancelled.push(id);
-        }
-        server::Incoming::Batch(all) => {
-            for incoming in all {
-                note(incoming, accepted, cancelled, answered);
+    fn note(&mut self, incoming: server::Incoming<'_>) {
+        match incoming {
+            server::Incoming::Request(request) => self.accepted.push((request.id.clone(), request.method)),
+            server::Incoming::Cancelled { id, rest } => {
+                self.accepted.retain(|(running, _)| *running != id);
+                self.cancelled.push(id);
+                if let Some(rest) = rest {
+                    self.send_to_client(rest);
+                }
             }
+            server::Incoming::Batch(all) => all.into_iter().for_each(|incoming| self.note(incoming)),
+            server::Incoming::Answered(_, outcome) => {
+                let outcome = outcome.map(|raw| serde_json::from_str(raw.get()).expect("a result is JSON"));
+                self.answered.push(outcome);
+            }
+            server::Incoming::Ready
+            | server::Incoming::RootsChanged
+            | server::Incoming::TasksWatched
+            | server::Incoming::Nothing => {}
         }
-        server::Incoming::Answered(_, outcome) => {
-            answered.push(outcome.map(|raw| serde_json::from_str(raw.get()).expect("a result is JSON")));
-        }
-        server::Incoming::Ready
-        | server::Incoming::RootsChanged
-        | server::Incoming::TasksWatched
-        | server::Incoming::Nothing => {}
     }
 }

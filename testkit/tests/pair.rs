@@ -437,6 +437,45 @@ fn a_cancel_inside_of_a_batch_loses_no_other_answer() {
     assert_eq!((pair.sent.len(), pair.server.in_flight()), (1, 0));
 }
 
+/// What is left of one batch does not leave with another one, and an id is free once its request was cancelled.
+#[test]
+fn a_batch_may_cancel_what_another_one_asked_for() {
+    let call = |id: u32| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "t" } });
+    let ping = |id: u32| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+    let mut pair = Pair::connected(Revision::V2025_03_26);
+    pair.sent.clear();
+    pair.inject(&json!([call(1), ping(2)]).to_string());
+    pair.inject(&json!([ping(3), cancel, call(1)]).to_string());
+    assert_eq!(
+        pair.accepted.len(),
+        1,
+        "the new one is started, the old one is forgotten"
+    );
+    pair.finish_first(json!({ "content": [] }));
+    let ids = |sent: &str| -> Vec<serde_json::Value> {
+        let answers: Vec<serde_json::Value> = serde_json::from_str(sent).unwrap();
+        answers.iter().map(|answer| answer["id"].clone()).collect()
+    };
+    let sent: Vec<_> = pair.sent.iter().map(|(_, sent)| ids(sent)).collect();
+    assert_eq!(sent, [vec![json!(2)], vec![json!(3), json!(1)]]);
+    assert_eq!(pair.server.in_flight(), 0);
+}
+
+#[test]
+fn a_request_that_names_its_version_is_no_part_of_a_batch() {
+    let mut pair = Pair::connected(Revision::V2025_03_26);
+    pair.sent.clear();
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": Revision::LATEST.name(),
+        "io.modelcontextprotocol/clientCapabilities": {} });
+    let params = json!({ "_meta": meta, "notifications": { "toolsListChanged": true } });
+    let listen = json!({ "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params });
+    pair.inject(&json!([listen]).to_string());
+    let answers: serde_json::Value = serde_json::from_str(&pair.sent[0].1).unwrap();
+    assert_eq!((pair.sent.len(), &answers[0]["error"]["code"]), (1, &json!(-32600)));
+    assert_eq!((pair.server.in_flight(), pair.server.streams()), (0, 0));
+}
+
 /// A broken answer to a server's question ends the question at once, and is not answered itself.
 #[test]
 fn broken_answers_end_their_question() {

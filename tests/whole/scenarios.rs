@@ -16,7 +16,7 @@ use trunkline::types::{
     StructuredContent, SubscriptionFilter, code,
 };
 use trunkline::{
-    CallError, CallOptions, Client, Connector, Endpoint, HttpListener, HttpOptions, Inputs, Kind, Notice, Started,
+    CallError, CallOptions, Client, Connector, HttpListener, HttpOptions, Inputs, Notice, Remote, RemoteKind, Started,
 };
 use trunkline_tests::scenario_server;
 
@@ -94,8 +94,8 @@ impl Way {
                 let address = serve(options.with_stream_at_once()).await;
                 match revision.profile().http {
                     HttpShape::HttpSse => {
-                        let endpoint = Endpoint::new(format!("http://{address}/sse"));
-                        Client::endpoint(endpoint.kind(Kind::HttpSse))
+                        let remote = Remote::new(format!("http://{address}/sse"));
+                        Client::remote(remote.kind(RemoteKind::HttpSse))
                     }
                     HttpShape::Sessions | HttpShape::Stateless => Client::http(format!("http://{address}/mcp")),
                 }

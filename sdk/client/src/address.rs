@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 #[cfg(feature = "http")]
-use trunkline_http::client::Endpoint;
+use trunkline_http::client::Remote;
 use trunkline_transport::{Command, Transport, TransportError};
 use trunkline_types::Revision;
 
@@ -21,7 +21,7 @@ const REMEMBERED: usize = 64;
 pub(crate) enum Address {
     Command(Command),
     #[cfg(feature = "http")]
-    Endpoint(Endpoint),
+    Remote(Remote),
 }
 
 /// A transport that was opened, and what is to be known about it.
@@ -51,7 +51,7 @@ impl Address {
         match self {
             Self::Command(command) => command.to_string(),
             #[cfg(feature = "http")]
-            Self::Endpoint(endpoint) => endpoint.without_query().to_owned(),
+            Self::Remote(remote) => remote.without_query().to_owned(),
         }
     }
 
@@ -60,7 +60,7 @@ impl Address {
         match self {
             Self::Command(_) => false,
             #[cfg(feature = "http")]
-            Self::Endpoint(endpoint) => endpoint.is_http_sse(),
+            Self::Remote(remote) => remote.is_http_sse(),
         }
     }
 
@@ -68,7 +68,7 @@ impl Address {
         let (transport, over_http): (Box<dyn Transport>, bool) = match self {
             Self::Command(command) => (Box::new(command.spawn()?), false),
             #[cfg(feature = "http")]
-            Self::Endpoint(endpoint) => (Box::new(endpoint.open()?), true),
+            Self::Remote(remote) => (Box::new(remote.open()?), true),
         };
         Ok(Link {
             transport,
@@ -83,7 +83,7 @@ impl fmt::Debug for Address {
         match self {
             Self::Command(command) => command.fmt(f),
             #[cfg(feature = "http")]
-            Self::Endpoint(endpoint) => endpoint.fmt(f),
+            Self::Remote(remote) => remote.fmt(f),
         }
     }
 }

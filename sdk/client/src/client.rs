@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 #[cfg(feature = "http")]
-use trunkline_http::client::Endpoint;
+use trunkline_http::client::Remote;
 use trunkline_proto::Timeouts;
 use trunkline_proto::client::Agreement;
 use trunkline_transport::{Command, InMemory, Transport};
@@ -71,13 +71,13 @@ impl Client {
     /// ```
     #[cfg(feature = "http")]
     pub fn http(url: impl Into<String>) -> Connector {
-        Self::endpoint(Endpoint::new(url))
+        Self::remote(Remote::new(url))
     }
 
     /// A server at an address, with headers and more.
     #[cfg(feature = "http")]
-    pub fn endpoint(endpoint: Endpoint) -> Connector {
-        Connector::endpoint(endpoint)
+    pub fn remote(remote: Remote) -> Connector {
+        Connector::remote(remote)
     }
 
     /// Whatever is at the other end of a transport.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 #[cfg(feature = "http")]
-use trunkline_http::client::Endpoint;
+use trunkline_http::client::Remote;
 use trunkline_proto::Timeouts;
 use trunkline_proto::client::{Agreement, Config, ConnectError as HandshakeError, Opening};
 use trunkline_transport::{Command, Tap, Transport, TransportError, TransportErrorKind, tapped};
@@ -44,8 +44,8 @@ impl Connector {
     }
 
     #[cfg(feature = "http")]
-    pub(crate) fn endpoint(endpoint: Endpoint) -> Self {
-        Self::new(Source::Address(Address::Endpoint(endpoint)))
+    pub(crate) fn remote(remote: Remote) -> Self {
+        Self::new(Source::Address(Address::Remote(remote)))
     }
 
     pub(crate) fn over(transport: Box<dyn Transport>) -> Self {

@@ -82,7 +82,7 @@ pub use output::Called;
 pub use subscription::Subscription;
 pub use task::{MAX_POLL, MIN_POLL, Started, TASK_WAIT, TaskError, TaskFailure, TaskHandle};
 #[cfg(feature = "http")]
-pub use trunkline_http::client::{Endpoint, Kind, Proxies};
+pub use trunkline_http::client::{Proxies, Remote, RemoteKind};
 pub use trunkline_proto::Timeouts;
 pub use trunkline_proto::client::{
     Agreement, ConnectError as HandshakeError, Noise, NoiseReason, Opening, RequestError, Undelivered,

@@ -13,7 +13,7 @@ use trunkline_types::{ErrorObject, InputRequiredResult, ResultType, clip};
 
 use crate::context::{Origin, random_name};
 use crate::dispatch::unwritable;
-use crate::input::{Questions, Wanted, Wish, shown_key};
+use crate::input::{Questions, Wanted, Wish, brought_key, shown_key};
 use crate::registry::Shared;
 use crate::task::Live;
 use crate::{BoxFuture, Context, ServerRequest};
@@ -43,8 +43,6 @@ pub(crate) enum Ran<T> {
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     answers: Map<String, Value>,
-    /// Answers that came without a state: nothing was asked yet.
-    brought: Map<String, Value>,
     round: u32,
     /// When the state that the client sent ends, and its name.
     state: Option<(u64, String)>,
@@ -130,7 +128,11 @@ impl Attempts {
         let given = answered.input_responses.unwrap_or_default();
         check_answers(&given)?;
         let Some(state) = answered.request_state else {
-            attempts.brought = given;
+            // Nothing was asked yet. What a question is named for is kept for it.
+            let named = given
+                .into_iter()
+                .filter_map(|(key, answer)| Some((brought_key(&key)?, answer)));
+            attempts.answers = named.collect();
             return Ok(attempts);
         };
         let sealer = request.origin.shared.sealer().ok_or_else(no_randomness)?;
@@ -162,24 +164,21 @@ impl Attempts {
         Ok(())
     }
 
-    /// Starts the handler with the answers so far, which it gives back when it stops.
+    /// Starts the handler with the answers so far.
     pub(crate) fn begin<T>(
-        &mut self,
+        &self,
         origin: &Arc<Origin>,
         task: Option<Arc<Live>>,
         start: impl Fn(&Context) -> Result<BoxFuture<T>, ErrorObject>,
     ) -> Result<Attempt<T>, ErrorObject> {
-        let (answers, brought) = (std::mem::take(&mut self.answers), std::mem::take(&mut self.brought));
-        let questions = Arc::new(Mutex::new(Questions::new(answers, brought, task)));
+        let questions = Arc::new(Mutex::new(Questions::new(self.answers.clone(), task)));
         let context = Context::asking(Arc::clone(origin), Arc::clone(&questions));
         let running = start(&context)?;
         Ok(Attempt { running, questions })
     }
 
-    /// Ends an attempt that waits for answers, and counts one more round of questions.
-    pub(crate) fn next_round<T>(&mut self, stopped: Attempt<T>) -> Result<(), ErrorObject> {
-        self.answers = stopped.questions().take_answers();
-        drop(stopped);
+    /// Counts one more round of questions.
+    pub(crate) fn take_round(&mut self) -> Result<(), ErrorObject> {
         self.round += 1;
         if self.round > MAX_ROUNDS {
             return Err(ErrorObject::internal(format!(
@@ -210,7 +209,7 @@ impl Attempts {
                     Stop::Wishes(Wish::Task) => attempt.decide(None),
                 }
             };
-            self.next_round(attempt)?;
+            drop(attempt);
             if let Some(reply) = self.ask(asking, wanted).await? {
                 return Ok(Ran::Asks(reply));
             }
@@ -223,6 +222,7 @@ impl Attempts {
         asking: &Asking<'_, impl Fn() -> Value>,
         wanted: Vec<Wanted>,
     ) -> Result<Option<Box<RawValue>>, ErrorObject> {
+        self.take_round()?;
         if asking.request.origin.profile.input_required {
             return self.ask_by_result(asking, wanted).map(Some);
         }

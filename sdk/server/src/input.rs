@@ -131,6 +131,13 @@ pub(crate) fn shown_key(key: &str) -> &str {
     key.split_once(MARKED).map_or(key, |(name, _)| name)
 }
 
+/// What an answer is kept under that came without a question, if that is a name for one: no mark, as nothing was
+/// shown.
+pub(crate) fn brought_key(name: &str) -> Option<String> {
+    check_name(name).ok()?;
+    Some(format!("{name}{MARKED}"))
+}
+
 /// A name may not look like the key of a question without one, which begins with its place.
 fn check_name(name: &str) -> Result<(), InputError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -170,8 +177,6 @@ pub(crate) enum Wish {
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
     answers: Map<String, Value>,
-    /// What the client brought along without having been asked, by name.
-    brought: Map<String, Value>,
     /// The names of the questions so far.
     names: HashSet<String>,
     count: u32,
@@ -188,10 +193,9 @@ pub(crate) struct Questions {
 
 impl Questions {
     /// The questions of the next attempt, at a request that may be a task already.
-    pub(crate) fn new(answers: Map<String, Value>, brought: Map<String, Value>, task: Option<Arc<Live>>) -> Self {
+    pub(crate) fn new(answers: Map<String, Value>, task: Option<Arc<Live>>) -> Self {
         Self {
             answers,
-            brought,
             decided: task.is_some(),
             task,
             ..Self::default()
@@ -228,11 +232,6 @@ impl Questions {
         }
     }
 
-    /// All answers so far: those it began with, and those that were brought along and used.
-    pub(crate) fn take_answers(&mut self) -> Map<String, Value> {
-        std::mem::take(&mut self.answers)
-    }
-
     /// The place of the next question among those of the attempt.
     pub(crate) fn place(&self) -> u32 {
         self.count + 1
@@ -262,10 +261,8 @@ impl Questions {
             .map_err(|error| InputError::Unusable(error.to_string()))?;
         let mark = Sealer::fingerprint(request.method(), &params);
         let key = format!("{start}{}", &mark[..8]);
-        if let Some(answer) = name.and_then(|name| self.brought.remove(name)) {
-            self.answers.insert(key.clone(), answer);
-        }
-        if let Some(answer) = self.answers.get(&key) {
+        let brought = || name.and_then(|name| self.answers.get(&brought_key(name)?));
+        if let Some(answer) = self.answers.get(&key).or_else(brought) {
             return Ok(Next::Answer(answer.clone()));
         }
         if self.answers.keys().filter(|key| key.starts_with(&start)).count() >= MAX_CHANGES {

@@ -210,9 +210,12 @@ impl<T: Transport> Driver<T> {
         match incoming {
             Incoming::Request(request) => self.start(*request, cx),
             Incoming::Batch(all) => all.into_iter().for_each(|incoming| self.handle(incoming, cx)),
-            Incoming::Cancelled(id) => {
+            Incoming::Cancelled { id, rest } => {
                 if let Some(task) = self.tasks.remove(&id) {
                     task.stop();
+                }
+                if let Some(rest) = rest {
+                    self.transport.send(rest);
                 }
             }
             Incoming::Answered(ask, outcome) => {

@@ -136,6 +136,45 @@ async fn no_common_revision_is_said_so() {
     assert!(!error.contains('\n'), "{error}");
 }
 
+/// A refusal that names what the server speaks.
+fn unsupported(probe: &serde_json::Value, supported: &[&str]) -> serde_json::Value {
+    let data = json!({ "supported": supported, "requested": Revision::LATEST.name() });
+    let error = json!({ "code": -32022, "message": "Unsupported protocol version", "data": data });
+    json!({ "jsonrpc": "2.0", "id": probe["id"], "error": error })
+}
+
+#[tokio::test]
+async fn a_refusal_that_names_what_we_speak_is_followed_by_one_more_probe() {
+    let (mut peer, connector) = peer();
+    let named = [Revision::LATEST.name(), "2025-11-25"];
+    let serve = async {
+        let probe = peer.expect("server/discover").await;
+        peer.send(unsupported(&probe, &named)).await;
+        let again = peer.expect("server/discover").await;
+        assert_ne!(again["id"], probe["id"]);
+        let result = json!({ "resultType": "complete", "supportedVersions": named, "capabilities": {} });
+        peer.answer(&again, result).await;
+    };
+    let (client, ()) = tokio::join!(connector.connect(), serve);
+    assert_eq!(client.unwrap().agreement().profile.revision, Revision::LATEST);
+
+    // One that refuses what it names is not asked for ever.
+    let (mut stubborn, connector) = self::peer();
+    let serve = async {
+        for _ in 0..2 {
+            let probe = stubborn.expect("server/discover").await;
+            stubborn.send(unsupported(&probe, &named[..1])).await;
+        }
+        assert_eq!(stubborn.next().await, None, "nothing else is tried");
+    };
+    let (client, ()) = tokio::join!(connector.connect(), serve);
+    let error = client.unwrap_err();
+    assert!(
+        matches!(error, ConnectError::Handshake(HandshakeError::Refused(_), _)),
+        "{error}"
+    );
+}
+
 #[tokio::test]
 async fn noise_before_and_during_the_handshake_is_set_aside() {
     let (mut peer, connector) = peer();

@@ -7,11 +7,11 @@ use trunkline_transport::Received;
 use trunkline_types::{Message, Profile, Revision};
 
 use super::answers::{MAX_JUNK, is_message};
-use super::endpoint::Kind;
 use super::exchange::Step;
 use super::failure::{Failure, Refusal};
 use super::http::{Goes, Http, Job, Mode, News};
 use super::outgoing::Outgoing;
+use super::remote::RemoteKind;
 use super::said;
 use super::sessions::{agreed, version_header};
 use super::url::{self, Origin};
@@ -52,7 +52,7 @@ impl Http {
     /// (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#http-sse-transport-2024-11-05>).
     pub(super) fn may_be_http_sse(&self, refusal: &Refusal) -> bool {
         let modern = said::read_error(&refusal.body).is_some_and(|error| error.is_modern());
-        self.kind == Kind::Auto && matches!(refusal.status.as_u16(), 400 | 404 | 405) && !modern
+        self.kind == RemoteKind::Auto && matches!(refusal.status.as_u16(), 400 | 404 | 405) && !modern
     }
 
     pub(super) fn try_http_sse(&mut self, initialize: Outgoing, refusal: Refusal) {

@@ -15,13 +15,13 @@ use trunkline_transport::{Limits, Received, Transport, TransportError, Transport
 use trunkline_types::RequestId;
 
 use super::answers::RequestJob;
-use super::endpoint::Kind;
 use super::event_link::EventLink;
 use super::exchange::{Exchange, Step, Wants};
 use super::failure::Failure;
 use super::listening::Listening;
 use super::mirrors::Mirrors;
 use super::outgoing::{self, Outgoing};
+use super::remote::RemoteKind;
 use super::renewal::Renewal;
 use super::sender::{Outline, Sender};
 use super::sessions::Sessions;
@@ -45,7 +45,7 @@ const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 /// (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#sending-messages>).
 const EITHER: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// A connection to a server over HTTP, from [`Endpoint::open`](super::Endpoint::open).
+/// A connection to a server over HTTP, from [`Remote::open`](super::Remote::open).
 ///
 /// It finds out by itself what the server speaks: a message says whether it is a modern one, and a server that
 /// refuses `initialize` is asked for the stream of HTTP+SSE. In the legacy era it keeps the session, listens for what
@@ -55,7 +55,7 @@ const EITHER: HeaderValue = HeaderValue::from_static("application/json, text/eve
 pub struct Http {
     pub(super) sender: Sender,
     pub(super) url: Uri,
-    pub(super) kind: Kind,
+    pub(super) kind: RemoteKind,
     limits: Limits,
     pub(super) mode: Mode,
     pub(super) slots: WakeSet<Slot>,
@@ -148,10 +148,10 @@ pub(super) enum Goes {
 }
 
 impl Http {
-    pub(super) fn new(sender: Sender, url: Uri, kind: Kind, limits: Limits) -> Self {
+    pub(super) fn new(sender: Sender, url: Uri, kind: RemoteKind, limits: Limits) -> Self {
         let mode = match kind {
-            Kind::HttpSse => Mode::HttpSse(Box::default()),
-            Kind::Auto | Kind::Streamable => Mode::Stateless,
+            RemoteKind::HttpSse => Mode::HttpSse(Box::default()),
+            RemoteKind::Auto | RemoteKind::Streamable => Mode::Stateless,
         };
         Self {
             sender,

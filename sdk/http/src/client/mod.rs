@@ -1,6 +1,6 @@
 //! The client's end of MCP over HTTP: one transport for Streamable HTTP in both eras, and for HTTP+SSE.
 //!
-//! [`Endpoint`] says where a server is; [`Http`] is the transport to it, which the driver of a client drives like any
+//! [`Remote`] says where a server is; [`Http`] is the transport to it, which the driver of a client drives like any
 //! other. It looks at the envelope of each message and derives from it what HTTP needs: headers, sessions, what is to
 //! be resumed. Each message is a POST of its own, so one request can fail and the connection goes on:
 //! [`Received::Undelivered`](trunkline_transport::Received::Undelivered).
@@ -8,7 +8,7 @@
 //! | bound | value |
 //! | --- | --- |
 //! | message received: a body, the data of an event | 16 MiB ([`Limits`](trunkline_transport::Limits)) |
-//! | connection to the server, with proxy and TLS | 10 s ([`Endpoint::connect_wait`]) |
+//! | connection to the server, with proxy and TLS | 10 s ([`Remote::connect_wait`]) |
 //! | head of the answer to a request, its stream | none here: the request's own timeout |
 //! | head of the answer to anything else | 30 s |
 //! | silence on a TCP connection before it counts as dead | 1 min |
@@ -23,7 +23,6 @@
 
 mod answers;
 mod connector;
-mod endpoint;
 mod event_link;
 mod exchange;
 mod failure;
@@ -33,6 +32,7 @@ mod mirrors;
 mod outgoing;
 mod proxy;
 mod reconnect;
+mod remote;
 mod renewal;
 mod said;
 mod sender;
@@ -41,5 +41,5 @@ mod url;
 mod wakes;
 
 pub use self::answers::MAX_JUNK;
-pub use self::endpoint::{Endpoint, Kind, Proxies};
 pub use self::http::{Http, MAX_CALLS, MAX_STREAMS};
+pub use self::remote::{Proxies, Remote, RemoteKind};

@@ -3,7 +3,7 @@
 use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
-use super::endpoint::Proxies;
+use super::remote::Proxies;
 use super::url;
 
 /// Which proxy leads to which server.

@@ -171,7 +171,7 @@ impl Fetch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::endpoint::Proxies;
+    use super::super::remote::Proxies;
     use super::*;
 
     fn target(method: Method, url: &str, status: u16, location: Option<&str>, redirects: u8) -> Result<String, String> {

@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep};
 use trunkline_proto::server::Connection;
 
 use super::application::{Changes, News};
-use super::session::Session;
+use super::session::{Attending, Session};
 use super::sessions::Sessions;
 use super::stream::{Carried, Carrier, Stream};
 use crate::sse::encode_comment;
@@ -98,14 +98,16 @@ impl Drop for AbortOnDrop {
 /// What the end of a body means.
 #[derive(Debug)]
 pub(super) enum OnLeave {
-    /// The client may come back.
+    /// Nothing is left to do.
     Nothing,
     /// The task of the request, if it has one, ends too.
     Abort(#[expect(dead_code, reason = "held to be dropped")] Option<AbortOnDrop>),
+    /// The client may come back to the answer of a request.
+    Pause(#[expect(dead_code, reason = "held to be dropped")] Attending),
     /// A stream that belongs to no request is left.
-    Leave(Arc<Session>),
+    Leave(Attending),
     /// The session cannot be without this stream.
-    Close(Arc<Session>, Arc<Sessions>),
+    Close(Attending, Arc<Sessions>),
 }
 
 /// A stream of events on its way to the client.
@@ -219,6 +221,8 @@ impl Events {
 
     fn stop(&mut self) {
         let last = match &mut self.source {
+            // Answers leave by this stream too.
+            Source::Session(session, _) if session.shared_stream.is_some() => return session.drain(),
             Source::Handler | Source::Session(..) => None,
             Source::Connection(connection, _) => {
                 connection.close_streams();
@@ -233,9 +237,9 @@ impl Drop for Events {
     fn drop(&mut self) {
         self.stream.drop_carrier(self.carrier);
         match &self.on_leave {
-            OnLeave::Nothing | OnLeave::Abort(_) => {}
-            OnLeave::Leave(session) => session.leave(&self.stream),
-            OnLeave::Close(session, sessions) => sessions.close(session.id),
+            OnLeave::Nothing | OnLeave::Abort(_) | OnLeave::Pause(_) => {}
+            OnLeave::Leave(attending) => attending.session().leave(&self.stream),
+            OnLeave::Close(attending, sessions) => sessions.close(attending.session().id),
         }
     }
 }

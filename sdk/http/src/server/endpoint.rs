@@ -13,6 +13,7 @@ use http::{Method as Verb, Request, StatusCode};
 use http_body_util::BodyExt;
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
+use tokio::time::Instant;
 use tower_service::Service;
 use trunkline_types::{Era, HttpShape, Malformed, Message, Method, Revision};
 
@@ -22,7 +23,8 @@ use super::body::Body;
 use super::headers::Repeated;
 use super::options::Options;
 use super::reply::{self, Refusal, Response};
-use super::session::{Session, SessionId, Streams};
+use super::session::{Session, Streams};
+use super::session_id::SessionId;
 use super::sessions::Sessions;
 use super::stream::Budget;
 use super::{http_sse, legacy, modern, origin};
@@ -121,6 +123,11 @@ impl Inner {
         match parts.method {
             Verb::POST => self.post(parts, body, last).await,
             Verb::GET if last == http_sse::STREAM && self.serves(HttpShape::HttpSse) => http_sse::open(self, parts),
+            // The modern era has neither
+            // (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#earlier-streamable-http-revisions).
+            Verb::GET | Verb::DELETE if !self.has_sessions() || self.is_modern(parts, None, false) => {
+                reply::not_allowed("POST")
+            }
             Verb::GET => legacy::get(self, parts),
             Verb::DELETE => legacy::delete(self, parts),
             Verb::OPTIONS => {
@@ -169,7 +176,7 @@ impl Inner {
             Message::Response { .. } => (None, false),
         };
         let repeated = Repeated::read(params);
-        if Self::is_modern(parts, repeated.version(), is_opening) {
+        if self.is_modern(parts, repeated.version(), is_opening) {
             modern::post(self, parts, message, repeated).await
         } else {
             legacy::post(self, parts, Some(message), text).await
@@ -178,21 +185,26 @@ impl Inner {
 
     /// Which era a message belongs to. What its body says counts first, then its headers
     /// ([terms](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#terminology)).
-    fn is_modern(parts: &Parts, version: Option<&str>, is_opening: bool) -> bool {
+    fn is_modern(&self, parts: &Parts, version: Option<&str>, is_opening: bool) -> bool {
         if version.is_some() {
             return true;
         }
-        if is_opening || parts.headers.contains_key(header::SESSION_ID) {
+        if is_opening {
             return false;
         }
-        match parts
-            .headers
-            .get(header::PROTOCOL_VERSION)
-            .and_then(|version| version.to_str().ok())
-        {
-            Some(version) => Revision::from_name(version).is_none_or(|revision| revision.era() == Era::Modern),
-            None => false,
+        // Where nothing else is spoken, a request without its version is a modern one that forgot it.
+        if self.application.config().newest(Era::Legacy).is_none() {
+            return true;
         }
+        !parts.headers.contains_key(header::SESSION_ID) && Self::names_modern(parts)
+    }
+
+    /// Whether the headers name a version that is not of the legacy era.
+    fn names_modern(parts: &Parts) -> bool {
+        let version = parts.headers.get(header::PROTOCOL_VERSION);
+        version
+            .and_then(|version| version.to_str().ok())
+            .is_some_and(|version| Revision::from_name(version).is_none_or(|revision| revision.era() == Era::Modern))
     }
 
     fn serves(&self, shape: HttpShape) -> bool {
@@ -205,9 +217,10 @@ impl Inner {
         self.serves(HttpShape::Sessions)
     }
 
-    /// Whether a revision of this name is served.
-    pub(super) fn speaks(&self, version: &str) -> bool {
-        Revision::from_name(version).is_some_and(|revision| self.application.config().revisions.contains(&revision))
+    /// Whether a revision of this name and era is served.
+    pub(super) fn speaks(&self, version: &str, era: Era) -> bool {
+        Revision::from_name(version)
+            .is_some_and(|revision| revision.era() == era && self.application.config().revisions.contains(&revision))
     }
 
     /// A session that is not open yet. `None` if the system has no randomness to name it.
@@ -225,7 +238,10 @@ impl Inner {
     }
 }
 
-/// Reads a body that may have so many bytes, each part of which may take so long.
+/// After so many bytes of a body, it has its time once more.
+const PART: usize = 64 * 1024;
+
+/// Reads a body that may have so many bytes. It may take so long, and as long again for each further part.
 async fn read_body<B: http_body::Body<Data = Bytes>>(body: B, most: usize, wait: Duration) -> Result<Bytes, Refusal> {
     let too_large = || {
         let why = format!("a message may have at most {most} bytes");
@@ -235,11 +251,12 @@ async fn read_body<B: http_body::Body<Data = Bytes>>(body: B, most: usize, wait:
         return Err(too_large());
     }
     let mut body = std::pin::pin!(body);
+    let (mut deadline, mut due) = (Instant::now() + wait, PART);
     // Most bodies come in one piece, which is not copied.
     let mut whole = Bytes::new();
     let mut joined = BytesMut::new();
     loop {
-        let frame = match tokio::time::timeout(wait, body.frame()).await {
+        let frame = match tokio::time::timeout_at(deadline, body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
             Ok(None) => break,
             Ok(Some(Err(_))) => {
@@ -253,8 +270,12 @@ async fn read_body<B: http_body::Body<Data = Bytes>>(body: B, most: usize, wait:
             }
         };
         let Ok(piece) = frame.into_data() else { continue };
-        if whole.len() + joined.len() + piece.len() > most {
+        let read = whole.len() + joined.len() + piece.len();
+        if read > most {
             return Err(too_large());
+        }
+        if read >= due {
+            (deadline, due) = (Instant::now() + wait, read + PART);
         }
         if whole.is_empty() && joined.is_empty() {
             whole = piece;

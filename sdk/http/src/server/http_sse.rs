@@ -6,13 +6,16 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use http::request::Parts;
-use trunkline_types::Message;
+use trunkline_types::{ErrorObject, Message};
 
 use super::accept::{EVENTS, accepts};
 use super::body::{Events, OnLeave, Source};
 use super::endpoint::Inner;
+use super::headers::Repeated;
 use super::reply::{self, Response};
-use super::session::{SessionId, Streams, Taken};
+use super::running::Taken;
+use super::session::Streams;
+use super::session_id::SessionId;
 use crate::sse::encode_event;
 
 /// The last part of the path of the stream.
@@ -32,7 +35,7 @@ pub(super) fn open(inner: &Arc<Inner>, parts: &Parts) -> Response {
     let Some(session) = inner.new_session(super::principal(parts), Streams::One) else {
         return reply::busy("the system gives no randomness to name a session with");
     };
-    let stream = session.open_stream();
+    let stream = session.open_stream(&mut session.lock());
     if !inner.sessions.open(Arc::clone(&session)) {
         return reply::busy("there are too many sessions; end those that are not needed, or come back later");
     }
@@ -46,7 +49,7 @@ pub(super) fn open(inner: &Arc<Inner>, parts: &Parts) -> Response {
     encode_event(&mut opening, None, Some("endpoint"), address.as_bytes());
     let carrier = stream.carry();
     let source = Source::Session(Arc::clone(&session), inner.application.changes());
-    let on_leave = OnLeave::Close(session, Arc::clone(&inner.sessions));
+    let on_leave = OnLeave::Close(session.attend(), Arc::clone(&inner.sessions));
     let events = Events::new(stream, carrier, source, on_leave, inner.options.keep_alive);
     reply::events(events.opening(opening).until(stopping))
 }
@@ -59,21 +62,28 @@ pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, read: Option<Message
         .find_map(|pair| pair.strip_prefix(SESSION))
         .and_then(SessionId::read);
     let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts)));
-    let Some(session) = session else {
-        return reply::refused(
-            StatusCode::NOT_FOUND,
-            "there is no such session, or no longer: open its stream anew",
-        );
-    };
+    let Some(session) = session else { return gone() };
+    if let Some(Message::Request { id, params, .. }) = &read
+        && Repeated::read(*params).version().is_some()
+    {
+        let why = "a request that names its version in `_meta` belongs to the other address of this server";
+        return reply::error(StatusCode::BAD_REQUEST, Some(id), &ErrorObject::invalid_request(why));
+    }
     match session.take(read, body) {
         Taken::Nothing => {}
         Taken::Answered(answer) => session.say(answer),
-        Taken::Requests(requests) => {
-            let stream = session.open_stream();
+        Taken::Requests(stream, requests) => {
             for request in requests {
                 session.start(&*inner.application, request, &stream).await;
             }
         }
+        Taken::Unreadable => return reply::refused(StatusCode::BAD_REQUEST, "this is no message"),
+        Taken::Gone => return gone(),
     }
     reply::plain(StatusCode::ACCEPTED)
+}
+
+fn gone() -> Response {
+    let why = "there is no such session, or no longer: open its stream anew";
+    reply::refused(StatusCode::NOT_FOUND, why)
 }

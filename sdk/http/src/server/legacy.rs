@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
-use trunkline_types::{Message, Method, Revision, code};
+use trunkline_types::{Era, Message, Method, RequestId, code};
 
 use super::accept::{EVENTS, JSON, accepts};
 use super::body::{Events, OnLeave, Source};
 use super::endpoint::Inner;
+use super::headers;
 use super::reply::{self, Refusal, Response};
-use super::session::{Session, SessionId, Streams, Taken};
-use super::stream::{Begin, read_event_id};
+use super::running::{Accepted, Taken};
+use super::session::{Session, Streams};
+use super::session_id::SessionId;
+use super::stream::{Begin, Stream, read_event_id};
 use crate::header;
 
 /// Takes one message, or a batch where the session's revision has batches; then it is not `read` yet.
@@ -25,37 +28,41 @@ pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, read: Option<Message
         Ok(session) => session,
         Err(refusal) => return refusal.into(),
     };
-    let id = match &read {
-        Some(Message::Request { id, .. }) => Some(id),
-        _ => None,
-    };
-    let wants_answer = !matches!(read, Some(Message::Notification { .. } | Message::Response { .. }));
-    if wants_answer && !(accepts(&parts.headers, JSON) && accepts(&parts.headers, EVENTS)) {
-        return reply::not_acceptable(id);
+    if !(accepts(&parts.headers, JSON) && accepts(&parts.headers, EVENTS)) && wants_answer(&read, body) {
+        return reply::not_acceptable(id_of(&read));
     }
-    let was_read = read.is_some();
     match session.take(read, body) {
-        Taken::Nothing if was_read => reply::plain(StatusCode::ACCEPTED),
-        Taken::Nothing => reply::refused(StatusCode::BAD_REQUEST, "this is no message, or a batch of nothing"),
+        Taken::Nothing => reply::plain(StatusCode::ACCEPTED),
         Taken::Answered(answer) => reply::message(status(&answer), answer),
-        Taken::Requests(requests) => {
-            let stream = session.open_stream();
-            for request in requests {
-                session.start(&*inner.application, request, &stream).await;
-            }
-            match stream.begin(&inner.options).await {
-                Begin::Whole(status, answer) => reply::message(status, answer),
-                Begin::Nothing => reply::no_events(),
-                Begin::Events => {
-                    session.keep(&stream);
-                    let mut opening = Vec::new();
-                    stream.prime(&mut opening);
-                    let carrier = stream.carry();
-                    let (source, keep_alive) = (Source::Handler, inner.options.keep_alive);
-                    let events = Events::new(stream, carrier, source, OnLeave::Nothing, keep_alive);
-                    reply::events(events.opening(opening))
-                }
-            }
+        Taken::Requests(stream, requests) => answer(inner, &session, &stream, requests).await,
+        Taken::Unreadable => reply::refused(StatusCode::BAD_REQUEST, "this is no message"),
+        Taken::Gone => gone().into(),
+    }
+}
+
+/// Starts requests, and answers them by one message if that is all there is to say.
+async fn answer(
+    inner: &Arc<Inner>,
+    session: &Arc<Session>,
+    stream: &Arc<Stream>,
+    requests: Vec<Accepted<'_>>,
+) -> Response {
+    let attending = session.attend();
+    for request in requests {
+        session.start(&*inner.application, request, stream).await;
+    }
+    match stream.begin(&inner.options).await {
+        Begin::Whole(status, answer) => reply::message(status, answer),
+        Begin::Nothing if session.has_ended() => gone().into(),
+        Begin::Nothing => reply::no_events(),
+        Begin::Events => {
+            session.keep(stream);
+            let mut opening = Vec::new();
+            stream.prime(&mut opening);
+            let (carrier, on_leave) = (stream.carry(), OnLeave::Pause(attending));
+            let stream = Arc::clone(stream);
+            let events = Events::new(stream, carrier, Source::Handler, on_leave, inner.options.keep_alive);
+            reply::events(events.opening(opening))
         }
     }
 }
@@ -68,10 +75,33 @@ fn status(answer: &[u8]) -> StatusCode {
     }
 }
 
+/// Whether a message, or one of a batch, is a request.
+fn wants_answer(read: &Option<Message<'_>>, body: &[u8]) -> bool {
+    match read {
+        Some(read) => matches!(read, Message::Request { .. }),
+        None => Message::split_batch(body).is_ok_and(|parts| {
+            let mut read = parts.iter().map(|part| Message::parse(part.get().as_bytes()));
+            read.any(|read| matches!(read, Ok(Message::Request { .. })))
+        }),
+    }
+}
+
+fn id_of<'a>(read: &'a Option<Message<'_>>) -> Option<&'a RequestId> {
+    match read {
+        Some(Message::Request { id, .. }) => Some(id),
+        _ => None,
+    }
+}
+
+fn gone() -> Refusal {
+    let why = "there is no such session, or no longer: start one by `initialize`";
+    Refusal::new(StatusCode::NOT_FOUND, why)
+}
+
 /// Opens a session, if the client and the server can agree on a revision.
 fn open(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8]) -> Response {
     if !accepts(&parts.headers, JSON) || !accepts(&parts.headers, EVENTS) {
-        return reply::not_acceptable(None);
+        return reply::not_acceptable(id_of(&read));
     }
     if inner.sessions.is_full() {
         return reply::busy("there are too many sessions; end those that are not needed, or come back later");
@@ -113,38 +143,29 @@ fn find(inner: &Inner, parts: &Parts) -> Result<Arc<Session>, Refusal> {
         (Some(id), None) => id.to_str().ok().and_then(SessionId::read),
     };
     let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts)));
-    let session = session.ok_or_else(|| {
-        Refusal::new(
-            StatusCode::NOT_FOUND,
-            "there is no such session, or no longer: start one by `initialize`",
-        )
-    })?;
+    let session = session.ok_or_else(gone)?;
     check_version(inner, parts)?;
     Ok(session)
 }
 
-/// The header may be absent, as in revisions that do not know it, but not name what is not spoken here
+/// The header may be absent, as in revisions that do not know it, but not name what is not spoken here in a session
 /// ([rule](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header)).
 fn check_version(inner: &Inner, parts: &Parts) -> Result<(), Refusal> {
-    let Some(version) = parts.headers.get(header::PROTOCOL_VERSION) else {
-        return Ok(());
+    let said = match headers::only(&parts.headers, &header::PROTOCOL_VERSION) {
+        Ok(None) => return Ok(()),
+        Ok(Some(version)) => version,
+        Err(error) => return Err(Refusal::new(StatusCode::BAD_REQUEST, error.message)),
     };
-    let spoken = version
-        .to_str()
-        .is_ok_and(|version| inner.speaks(version) && Revision::from_name(version).is_some());
-    if spoken {
+    if inner.speaks(said, Era::Legacy) {
         return Ok(());
     }
     let names = inner.application.config().revision_names().join(", ");
-    let why = format!("this version of the protocol is not spoken here; these are: {names}");
+    let why = format!("this version of the protocol is not spoken in a session here; all versions: {names}");
     Err(Refusal::new(StatusCode::BAD_REQUEST, why))
 }
 
 /// Opens a stream that belongs to no request, or goes on with one that broke.
 pub(super) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response {
-    if !inner.has_sessions() {
-        return reply::not_allowed("POST");
-    }
     if !accepts(&parts.headers, EVENTS) {
         return reply::refused(StatusCode::NOT_ACCEPTABLE, "`Accept` must allow text/event-stream");
     }
@@ -164,8 +185,9 @@ pub(super) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response {
                 "there is no such event in this session, or no longer",
             );
         };
-        let (source, keep_alive) = (Source::Handler, inner.options.keep_alive);
-        return reply::events(Events::new(stream, carrier, source, OnLeave::Nothing, keep_alive));
+        let on_leave = OnLeave::Pause(session.attend());
+        let keep_alive = inner.options.keep_alive;
+        return reply::events(Events::new(stream, carrier, Source::Handler, on_leave, keep_alive));
     }
     let Some(stopping) = inner.stopping() else {
         return reply::busy("the server is shutting down");
@@ -173,19 +195,17 @@ pub(super) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response {
     // Changes count from here, before the client can know that it hears them.
     let changes = inner.application.changes();
     let Some(stream) = session.stand() else {
-        return reply::refused(StatusCode::CONFLICT, "this session has too many streams open");
+        return gone().into();
     };
     let carrier = stream.carry();
-    let (source, on_leave) = (Source::Session(Arc::clone(&session), changes), OnLeave::Leave(session));
+    let on_leave = OnLeave::Leave(session.attend());
+    let source = Source::Session(session, changes);
     let events = Events::new(stream, carrier, source, on_leave, inner.options.keep_alive);
     reply::events(events.until(stopping))
 }
 
 /// Ends a session.
 pub(super) fn delete(inner: &Arc<Inner>, parts: &Parts) -> Response {
-    if !inner.has_sessions() {
-        return reply::not_allowed("POST");
-    }
     match find(inner, parts) {
         Ok(session) => {
             inner.sessions.close(session.id);

@@ -10,7 +10,7 @@ use http::StatusCode;
 use http::request::Parts;
 use serde_json::value::RawValue;
 use trunkline_proto::server::{Connection, Incoming, IncomingRequest};
-use trunkline_types::{ErrorObject, Message, code, meta_key};
+use trunkline_types::{Era, ErrorObject, Message, code, meta_key};
 
 use super::accept::{EVENTS, JSON, accepts};
 use super::application::ApplicationRequest;
@@ -55,18 +55,17 @@ pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, message: Message<'_>
 
 /// Headers and body must agree before anything is done. Which revision it is comes first, then what is asked for.
 fn check(inner: &Inner, parts: &Parts, method: &str, repeated: &Repeated<'_>) -> Result<(), ErrorObject> {
-    let said = headers::only(&parts.headers, &header::PROTOCOL_VERSION)?;
+    let said = headers::only(&parts.headers, &header::PROTOCOL_VERSION)?
+        .ok_or_else(|| headers::missing(&header::PROTOCOL_VERSION))?;
     let Some(version) = repeated.version() else {
         let key = meta_key::PROTOCOL_VERSION;
         return Err(ErrorObject::invalid_params(format!("`_meta` needs `{key}`")));
     };
-    match said {
-        None => return Err(headers::missing(&header::PROTOCOL_VERSION)),
-        Some(said) if said != version => return Err(headers::differs(&header::PROTOCOL_VERSION, said, version)),
-        Some(_) => {}
+    if said != version {
+        return Err(headers::differs(&header::PROTOCOL_VERSION, said, version));
     }
     // The headers of a revision that is not served are not known.
-    if !inner.speaks(version) {
+    if !inner.speaks(version, Era::Modern) {
         return Ok(());
     }
     repeated.check(&parts.headers, method, &*inner.application)

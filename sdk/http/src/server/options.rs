@@ -22,11 +22,12 @@ use trunkline_transport::DEFAULT_MAX_MESSAGE;
 pub struct Options {
     /// The most bytes that the body of a request may have. Default 16 MiB.
     pub max_message: usize,
-    /// How long the next part of a body may take. Default 30 s.
+    /// How long a body may take, and as long again for each further 64 KiB of it. Default 30 s.
     pub body_wait: Duration,
     /// How many legacy sessions are kept. Default 10,000; further ones are refused with 503.
     pub max_sessions: usize,
-    /// How long a session is kept that nobody uses. Default 30 minutes.
+    /// How long a session is kept that nobody uses: no request comes, and no connection waits or listens. Default 30
+    /// minutes. What still runs in it is stopped then.
     pub session_idle: Duration,
     /// How many bytes are kept for clients that may come back for the rest of a stream (legacy), in all sessions
     /// together. Default 64 MiB; beyond it, what was sent already is not kept.

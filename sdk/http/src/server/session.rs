@@ -5,58 +5,25 @@
 //! for it, so that an idle one costs nothing but its memory.
 
 use std::collections::HashMap;
-use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::Poll;
 use std::time::Duration;
 
-use serde_json::Value;
-use serde_json::value::RawValue;
-use tokio::task::AbortHandle;
 use tokio::time::Instant;
-use trunkline_proto::Timeouts;
-use trunkline_proto::server::{AskError, AskId, Config, Connection, Incoming, IncomingRequest};
-use trunkline_types::{ErrorObject, InputRequest, Message, Profile, RequestId};
+use trunkline_proto::server::{AskId, Config, Connection, Incoming};
+use trunkline_types::{Profile, RequestId};
 
-use super::application::{Application, ApplicationRequest, Asking, News, Reply};
+use super::application::News;
+use super::running::{Asked, Running};
+use super::session_id::SessionId;
 use super::stream::{Budget, Carrier, Resumable, Stream};
 
-/// How long a client may take to answer a request of the server's: a person may have to think.
-const ASK: Timeouts = Timeouts {
-    idle: Duration::from_secs(600),
-    total: Duration::from_secs(1800),
-};
 /// How long a stream is kept after its last message, for a client that may have lost it.
 const KEPT_AFTER_END: Duration = Duration::from_secs(60);
 /// How many streams are kept after their last message.
 const KEPT_STREAMS: usize = 16;
-/// How many streams that belong to no request a session may have open.
+/// How many streams that belong to no request a session may have open. One more ends the oldest: it may be of a
+/// connection that broke without a sign.
 const STANDING: usize = 8;
-
-/// Names a session. Nobody can guess it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct SessionId(u128);
-
-impl SessionId {
-    /// A new one. `None` if the system has no randomness.
-    pub(super) fn random() -> Option<Self> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).ok()?;
-        Some(Self(u128::from_ne_bytes(bytes)))
-    }
-
-    /// Reads one as a client sends it.
-    pub(super) fn read(text: &str) -> Option<Self> {
-        let plain = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        plain.then(|| u128::from_str_radix(text, 16).ok().map(Self))?
-    }
-}
-
-impl std::fmt::Display for SessionId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:032x}", self.0)
-    }
-}
 
 /// How what a session says reaches its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,37 +34,13 @@ pub(super) enum Streams {
     Several,
 }
 
-/// What a message came to.
-#[derive(Debug)]
-pub(super) enum Taken<'a> {
-    /// Requests to run; several were a batch.
-    Requests(Vec<IncomingRequest<'a>>),
-    /// The session answered itself.
-    Answered(Vec<u8>),
-    /// Nothing is to be answered.
-    Nothing,
-}
-
-#[derive(Debug)]
-struct Running {
-    stream: Arc<Stream>,
-    /// Only there once it has to wait.
-    abort: Option<AbortHandle>,
-}
-
-#[derive(Debug)]
-struct Asked {
-    asking: Asking,
-    stream: Arc<Stream>,
-}
-
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) id: SessionId,
     /// Who opened it. Nobody else may use it.
     pub(super) principal: String,
     /// Carries everything in the oldest transport, where messages come by other requests than answers leave by.
-    shared_stream: Option<Arc<Stream>>,
+    pub(super) shared_stream: Option<Arc<Stream>>,
     epoch: Instant,
     budget: Arc<Budget>,
     retry: Duration,
@@ -105,28 +48,51 @@ pub(super) struct Session {
 }
 
 #[derive(Debug)]
-struct State {
-    connection: Connection,
-    running: HashMap<RequestId, Running>,
-    asked: HashMap<AskId, Asked>,
+pub(super) struct State {
+    pub(super) connection: Connection,
+    pub(super) running: HashMap<RequestId, Running>,
+    pub(super) asked: HashMap<AskId, Asked>,
     /// Streams of requests, which the client may come back to.
     streams: Vec<Arc<Stream>>,
     /// Open streams that belong to no request. The last one speaks.
     standing: Vec<Arc<Stream>>,
-    next_name: u64,
-    used: Instant,
-    ended: bool,
+    last_serial: u64,
+    /// How many of the client's connections wait or listen.
+    attending: usize,
+    pub(super) used: Instant,
+    /// What runs is still answered, nothing more is to follow.
+    draining: bool,
+    pub(super) ended: bool,
 }
 
 impl State {
     /// What the connection has to say about what it was just told.
-    fn said(&mut self) -> Vec<Vec<u8>> {
+    pub(super) fn said(&mut self) -> Vec<Vec<u8>> {
         std::iter::from_fn(|| self.connection.poll_transmit()).collect()
     }
 
-    fn name_stream(&mut self) -> u64 {
-        self.next_name += 1;
-        self.next_name
+    /// A number that was never given out in this session.
+    pub(super) fn serial(&mut self) -> u64 {
+        self.last_serial += 1;
+        self.last_serial
+    }
+}
+
+/// A connection of the client's that waits or listens: meanwhile its session is in use.
+#[derive(Debug)]
+pub(super) struct Attending(Arc<Session>);
+
+impl Attending {
+    pub(super) fn session(&self) -> &Arc<Session> {
+        &self.0
+    }
+}
+
+impl Drop for Attending {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.attending -= 1;
+        state.used = Instant::now();
     }
 }
 
@@ -156,18 +122,20 @@ impl Session {
                 asked: HashMap::new(),
                 streams: Vec::new(),
                 standing: Vec::new(),
-                next_name: 0,
+                last_serial: 0,
+                attending: 0,
                 used: epoch,
+                draining: false,
                 ended: false,
             }),
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn now(&self) -> Duration {
+    pub(super) fn now(&self) -> Duration {
         self.epoch.elapsed()
     }
 
@@ -176,188 +144,39 @@ impl Session {
         self.lock().connection.session_profile()
     }
 
-    /// Takes one message, `read` already unless it could not be, and does at once what needs no handler.
-    pub(super) fn take<'a>(&self, read: Option<Message<'a>>, message: &'a [u8]) -> Taken<'a> {
-        let now = self.now();
-        let mut state = self.lock();
-        state.used = Instant::now();
-        let incoming = match read {
-            Some(read) => state.connection.handle(now, read),
-            None => state.connection.handle_message(now, message),
-        };
-        let mut said = state.said();
-        let mut requests = Vec::new();
-        let mut open = vec![incoming];
-        while let Some(incoming) = open.pop() {
-            match incoming {
-                Incoming::Request(request) => requests.push(*request),
-                Incoming::Batch(all) => open.extend(all.into_iter().rev()),
-                // What the connection says to a cancellation is what is left of a batch: it goes where the
-                // batch came from.
-                Incoming::Cancelled(id) => self.cancel(&mut state, &id, &mut said),
-                Incoming::Answered(ask, outcome) => {
-                    if let Some(asked) = state.asked.remove(&ask) {
-                        // The handler may be gone by now.
-                        let _ = asked.asking.send(outcome.and_then(|result| read_answer(&result)));
-                    }
-                }
-                Incoming::Ready | Incoming::RootsChanged | Incoming::TasksWatched | Incoming::Nothing => {}
-            }
-        }
-        if !requests.is_empty() {
-            return Taken::Requests(requests);
-        }
-        match said.pop() {
-            Some(answer) => Taken::Answered(answer),
-            None => Taken::Nothing,
-        }
+    pub(super) fn has_ended(&self) -> bool {
+        self.lock().ended
     }
 
-    fn cancel(&self, state: &mut State, id: &RequestId, said: &mut Vec<Vec<u8>>) {
-        let Some(running) = state.running.remove(id) else {
-            return;
-        };
-        if let Some(abort) = running.abort {
-            abort.abort();
-        }
-        let is_shared = state
-            .running
-            .values()
-            .any(|other| Arc::ptr_eq(&other.stream, &running.stream));
-        if is_shared || self.shared_stream.is_some() {
-            return;
-        }
-        running.stream.close(said.pop());
+    /// Notes that a connection of the client's waits or listens.
+    pub(super) fn attend(self: &Arc<Self>) -> Attending {
+        self.lock().attending += 1;
+        Attending(Arc::clone(self))
     }
 
     /// A stream for the answer to a message with requests.
-    pub(super) fn open_stream(self: &Arc<Self>) -> Arc<Stream> {
+    pub(super) fn open_stream(self: &Arc<Self>, state: &mut State) -> Arc<Stream> {
         if let Some(shared) = &self.shared_stream {
             return Arc::clone(shared);
         }
-        let mut state = self.lock();
         let polls = state
             .connection
             .session_profile()
             .is_some_and(|profile| profile.polling);
         let resumable = Resumable {
-            name: state.name_stream(),
+            name: state.serial(),
             budget: Arc::clone(&self.budget),
             retry: polls.then_some(self.retry),
         };
         Stream::new(Arc::downgrade(self), Some(resumable))
     }
 
-    /// Starts a request. If it has to wait, it becomes a task, which goes on when the client's connection breaks
-    /// ([rule](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server)).
-    pub(super) async fn start(
-        self: &Arc<Self>,
-        application: &dyn Application,
-        request: IncomingRequest<'_>,
-        stream: &Arc<Stream>,
-    ) {
-        let id = request.id;
-        {
-            let mut state = self.lock();
-            if state.ended {
-                return stream.close(None);
-            }
-            let running = Running {
-                stream: Arc::clone(stream),
-                abort: None,
-            };
-            state.running.insert(id.clone(), running);
-        }
-        let mut running = application.answer(ApplicationRequest {
-            method: request.method,
-            profile: request.profile,
-            client: request.client,
-            meta: request.meta,
-            log_level: request.log_level,
-            principal: self.principal.clone(),
-            params: request.params.map(RawValue::to_owned),
-            outlet: Arc::clone(stream) as _,
-        });
-        let first = poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await;
-        if let Poll::Ready(reply) = first {
-            return self.finish(&id, reply, stream);
-        }
-        let (session, to, name) = (Arc::clone(self), Arc::clone(stream), id.clone());
-        let task = tokio::spawn(async move {
-            let reply = running.await;
-            session.finish(&name, reply, &to);
-        });
-        let mut state = self.lock();
-        match state.running.get_mut(&id) {
-            Some(running) => running.abort = Some(task.abort_handle()),
-            // It is done, or was cancelled before it could be found.
-            None => task.abort(),
-        }
-    }
-
-    /// Sends an answer of the session's own, where everything leaves by one stream.
-    pub(super) fn say(&self, answer: Vec<u8>) {
-        if let Some(shared) = &self.shared_stream {
-            shared.push(answer);
-        }
-    }
-
-    fn finish(&self, id: &RequestId, reply: Reply, stream: &Arc<Stream>) {
-        let mut state = self.lock();
-        state.used = Instant::now();
-        state.running.remove(id);
-        Self::withdraw(&mut state);
-        state.connection.finish(id, reply);
-        // A batch is answered with its last one.
-        let Some(answer) = state.said().pop() else { return };
-        drop(state);
-        match &self.shared_stream {
-            Some(shared) => shared.push(answer),
-            None => stream.close(Some(answer)),
-        }
-    }
-
-    /// Questions whose handler is gone are not wanted any more.
-    fn withdraw(state: &mut State) {
-        let gone = state.asked.extract_if(|_, asked| asked.asking.is_closed());
-        for (ask, asked) in gone.collect::<Vec<_>>() {
-            state.connection.withdraw(&ask);
-            for notice in state.said() {
-                asked.stream.push(notice);
-            }
-        }
-    }
-
-    /// Asks the client on the stream of the request that wants to know.
-    pub(super) fn ask(&self, stream: &Stream, request: &InputRequest, asking: Asking) {
-        let now = self.now();
-        let mut state = self.lock();
-        let Some(stream) = self.stream_of(&state, stream) else {
-            return;
-        };
-        match state.connection.ask(now, request, ASK) {
-            Ok(ask) => {
-                for question in state.said() {
-                    stream.push(question);
-                }
-                state.asked.insert(ask, Asked { asking, stream });
-            }
-            Err(error) => {
-                let refused = AskError::Refused(ErrorObject::internal(error.to_string()));
-                drop(asking.send(Err(refused)));
-            }
-        }
-    }
-
-    fn stream_of(&self, state: &State, stream: &Stream) -> Option<Arc<Stream>> {
-        let known = state.running.values().map(|running| &running.stream);
-        let mut known = known.chain(&self.shared_stream);
-        known.find(|known| std::ptr::eq(Arc::as_ptr(known), stream)).cloned()
-    }
-
     /// Keeps a stream whose events were begun, so that the client can come back to it.
     pub(super) fn keep(&self, stream: &Arc<Stream>) {
         let mut state = self.lock();
+        if state.ended {
+            return;
+        }
         state.streams.push(Arc::clone(stream));
         let ended = |stream: &Arc<Stream>| stream.closed_since().is_some();
         let over = state
@@ -381,13 +200,15 @@ impl Session {
         Some((Arc::clone(stream), carrier))
     }
 
-    /// Opens a stream that belongs to no request. `None` if there are too many.
+    /// Opens a stream that belongs to no request. `None` if the session is over.
     pub(super) fn stand(self: &Arc<Self>) -> Option<Arc<Stream>> {
         let mut state = self.lock();
-        if state.ended || state.standing.len() >= STANDING {
+        if state.ended {
             return None;
         }
-        state.used = Instant::now();
+        if state.standing.len() >= STANDING {
+            state.standing.remove(0).close(None);
+        }
         // What it carries are hints that change nothing by themselves. Who comes back is told that everything may
         // have changed, so nothing is kept, and no event needs an id.
         let stream = Stream::new(Arc::downgrade(self), None);
@@ -420,7 +241,6 @@ impl Session {
     pub(super) fn leave(&self, stream: &Arc<Stream>) {
         let next = {
             let mut state = self.lock();
-            state.used = Instant::now();
             let spoke = self.speaks(&state, stream);
             state.standing.retain(|other| !Arc::ptr_eq(other, stream));
             state.standing.last().filter(|_| spoke).cloned()
@@ -435,13 +255,13 @@ impl Session {
     pub(super) fn tick(&self, idle: Duration) -> bool {
         let now = self.now();
         let mut state = self.lock();
-        for incoming in state.connection.handle_timeout(now) {
+        let over = state.connection.handle_timeout(now);
+        // One notice for each question, in their order.
+        for (incoming, notice) in over.into_iter().zip(state.said()) {
             if let Incoming::Answered(ask, Err(error)) = incoming
                 && let Some(asked) = state.asked.remove(&ask)
             {
-                for notice in state.said() {
-                    asked.stream.push(notice);
-                }
+                asked.stream.push(notice);
                 drop(asked.asking.send(Err(error)));
             }
         }
@@ -452,8 +272,24 @@ impl Session {
                 .is_none_or(|since| since.elapsed() < KEPT_AFTER_END)
         };
         state.streams.retain(is_kept);
-        let is_busy = !state.running.is_empty() || !state.standing.is_empty() || self.shared_stream.is_some();
-        is_busy || state.used.elapsed() < idle
+        // A handler that runs on for a client that is gone is no use.
+        state.attending > 0 || state.used.elapsed() < idle
+    }
+
+    /// Ends the one stream of the session when what runs was answered.
+    pub(super) fn drain(&self) {
+        let mut state = self.lock();
+        state.draining = true;
+        self.end_if_drained(&state);
+    }
+
+    pub(super) fn end_if_drained(&self, state: &State) {
+        if let Some(shared) = &self.shared_stream
+            && state.draining
+            && state.running.is_empty()
+        {
+            shared.close(None);
+        }
     }
 
     /// Ends the session: what runs is stopped, and its streams are closed.
@@ -462,9 +298,7 @@ impl Session {
         state.ended = true;
         state.asked.clear();
         for (_, running) in state.running.drain() {
-            if let Some(abort) = running.abort {
-                abort.abort();
-            }
+            running.stop();
             running.stream.close(None);
         }
         let streams = std::mem::take(&mut state.streams);
@@ -475,9 +309,4 @@ impl Session {
             .chain(&self.shared_stream)
             .for_each(|stream| stream.close(None));
     }
-}
-
-/// The answer to a question, decoded.
-fn read_answer(result: &RawValue) -> Result<Value, AskError> {
-    serde_json::from_str(result.get()).map_err(|error| AskError::Unusable(error.to_string()))
 }

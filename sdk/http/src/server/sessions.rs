@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use super::session::{Session, SessionId};
+use super::session::Session;
+use super::session_id::SessionId;
 
 /// How often sessions are looked at that may be over.
 const ROUND: Duration = Duration::from_secs(5);

@@ -95,9 +95,11 @@ mod tests {
                 tokio::time::sleep(Duration::from_secs(29)).await;
                 there.read_u8().await.unwrap();
             }
+            // The end stays open: what is left is still to be written.
+            there
         });
         here.write_all(b"12345678").await.unwrap();
-        reader.await.unwrap();
+        drop(reader.await.unwrap());
         assert!(
             begun.elapsed() > Duration::from_secs(100),
             "it was slow, and never still for too long"

@@ -106,6 +106,8 @@ struct State {
     status: StatusCode,
     /// Nothing follows.
     closed: Option<Instant>,
+    /// The last message is the answer.
+    is_answered: bool,
     /// The connection is to be let go of, and the client to come back after this wait.
     released: Option<Duration>,
     carrier: u64,
@@ -136,6 +138,8 @@ impl Stream {
             resumable,
             state: Mutex::new(State {
                 first: 1,
+                // Whoever it is opened for waits, and takes it over when there is something to carry.
+                is_carried: true,
                 ..State::default()
             }),
         })
@@ -184,6 +188,7 @@ impl Stream {
                 .is_some_and(|resumable| resumable.budget.is_over());
         if let Some(last) = last.filter(|_| !lost) {
             self.add(&mut state, last);
+            state.is_answered = true;
         }
         state.closed = Some(Instant::now());
         state.wake();
@@ -222,7 +227,7 @@ impl Stream {
 
     fn poll_begin(&self, cx: &mut Context<'_>) -> Poll<Begin> {
         let mut state = self.lock();
-        if state.closed.is_some() && state.released.is_none() && state.events.len() == 1 {
+        if state.is_answered && state.released.is_none() && state.events.len() == 1 {
             return Poll::Ready(Begin::Whole(state.status, self.take_only(&mut state)));
         }
         if state.closed.is_some() && state.events.is_empty() {
@@ -257,7 +262,7 @@ impl Stream {
     /// Takes the stream over behind the event of that number. `None` if that is not kept any more.
     pub(super) fn carry_after(&self, number: u64) -> Option<Carrier> {
         let mut state = self.lock();
-        let skipped = usize::try_from((number + 1).checked_sub(state.first)?).ok()?;
+        let skipped = usize::try_from(number.checked_add(1)?.checked_sub(state.first)?).ok()?;
         if skipped > state.carried {
             return None;
         }

@@ -156,6 +156,7 @@ impl Decoder {
     /// Removes a line of `end` bytes from the chunk; none if it is to be skipped.
     fn take_line(&mut self, end: usize) -> Option<Bytes> {
         if std::mem::take(&mut self.skipping_line) {
+            self.beginning = false;
             self.chunk.advance(end);
             return None;
         }

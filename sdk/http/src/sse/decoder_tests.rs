@@ -186,6 +186,15 @@ fn a_byte_at_a_time_is_linear() {
     assert_eq!(read_pieces(usize::MAX, stream.as_bytes().chunks(1)).0.len(), 1);
 }
 
+/// A mark that is not at the very beginning is part of a name, also behind a line that was skipped as it came.
+#[test]
+fn a_second_byte_order_mark_counts() {
+    let stream = ":\n\u{feff}data:\n\n";
+    for size in [1, 2, 100] {
+        assert_eq!(read_pieces(0, stream.as_bytes().chunks(size)).0, [""; 0], "{size}");
+    }
+}
+
 fn any_stream() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
         Just("data: ".to_owned()),

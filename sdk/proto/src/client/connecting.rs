@@ -18,6 +18,8 @@ use crate::Timeouts;
 pub(super) enum State {
     /// `server/discover` was sent.
     Probing,
+    /// It was sent once more, in a revision that the server named when it refused the first.
+    ProbingAgain,
     /// `initialize` was sent.
     Initializing,
     Ready,
@@ -62,7 +64,6 @@ impl Connection {
     }
 
     fn probe(&mut self, now: Duration, revision: Revision, wait: Duration) {
-        self.state = State::Probing;
         let id = self.sent.open(now, Sent::Probe, Timeouts::fixed(wait));
         let params = serde_json::json!({ "_meta": self.modern_meta(revision) });
         self.transmit_handshake(&id, Method::Discover, &params);
@@ -119,7 +120,15 @@ impl Connection {
             },
             Err(error) if error.is_modern() => {
                 let offered = supported(&error);
-                self.choose(now, offered, ConnectError::Refused(error));
+                match self.common(&offered) {
+                    // A server that names what we speak is asked for that, but not over and over
+                    // (https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation).
+                    Some(revision) if self.state == State::Probing => {
+                        self.state = State::ProbingAgain;
+                        self.probe(now, revision, self.config.handshake);
+                    }
+                    _ => self.choose(now, offered, ConnectError::Refused(error)),
+                }
             }
             Err(error) => self.not_modern(now, ConnectError::Refused(error)),
         }
@@ -149,7 +158,7 @@ impl Connection {
             self.remember(id);
         }
         match self.state {
-            State::Probing => self.not_modern(now, ConnectError::Refused(error)),
+            State::Probing | State::ProbingAgain => self.not_modern(now, ConnectError::Refused(error)),
             _ => self.fail(ConnectError::Refused(error)),
         }
     }
@@ -161,18 +170,21 @@ impl Connection {
         }
     }
 
-    fn discovered(&mut self, now: Duration, result: DiscoverResult) {
+    /// The newest modern revision that both sides speak, if it may be that one.
+    fn common(&self, offered: &[String]) -> Option<Revision> {
         let wanted = match self.config.opening {
             Opening::Auto => None,
             Opening::Fixed(revision) => Some(revision),
         };
-        let common = result
-            .supported_versions
+        offered
             .iter()
             .filter_map(|name| Revision::from_name(name))
             .filter(|revision| revision.era() == Era::Modern && wanted.is_none_or(|wanted| wanted == *revision))
-            .max();
-        let Some(revision) = common else {
+            .max()
+    }
+
+    fn discovered(&mut self, now: Duration, result: DiscoverResult) {
+        let Some(revision) = self.common(&result.supported_versions) else {
             let offered = result.supported_versions;
             return self.choose(now, offered.clone(), ConnectError::NoCommonRevision { offered });
         };
@@ -197,7 +209,7 @@ impl Connection {
             .max();
         match (legacy, self.config.opening) {
             (Some(revision), Opening::Auto) => self.initialize(now, revision),
-            _ if offered.is_empty() => self.fail(otherwise),
+            _ if offered.is_empty() || self.common(&offered).is_some() => self.fail(otherwise),
             _ => self.fail(ConnectError::NoCommonRevision { offered }),
         }
     }

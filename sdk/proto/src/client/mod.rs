@@ -334,7 +334,7 @@ impl Connection {
 
     /// Takes the end of the connection: whatever waits is lost.
     pub fn handle_end(&mut self) {
-        let probing = self.state == State::Probing;
+        let probing = matches!(self.state, State::Probing | State::ProbingAgain);
         for (id, kind) in self.sent.drain() {
             if matches!(kind, Sent::Call(_)) {
                 self.events.push_back(Event::Answered {

@@ -6,7 +6,7 @@ mod garbage;
 mod handshake;
 mod subscriptions;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,7 +67,13 @@ pub enum Incoming<'a> {
     /// Several messages at once; the answers leave together.
     Batch(Vec<Incoming<'a>>),
     /// A request is no longer wanted. It is forgotten already and must not be finished.
-    Cancelled(RequestId),
+    Cancelled {
+        /// Names the request.
+        id: RequestId,
+        /// The other answers of its batch, if none but it was missing. They go where that batch is answered, which
+        /// need not be where this message came from.
+        rest: Option<Vec<u8>>,
+    },
     /// The client answered a request of the server's.
     Answered(AskId, Result<Box<RawValue>, AskError>),
     /// The client finished the handshake.
@@ -275,19 +281,17 @@ impl Connection {
                     let error = ErrorObject::invalid_request("`initialize` must not be part of a batch");
                     self.send_to(Some(batch), encode::error(Some(&id), &error));
                 }
-                Ok(message) => all.push(self.handle_parsed(now, message, Some(batch))),
+                Ok(message) => {
+                    let incoming = self.handle_parsed(now, message, Some(batch));
+                    if let Incoming::Cancelled { id, .. } = &incoming {
+                        // What stands before in the same batch is not even started.
+                        all.retain(|other| !matches!(other, Incoming::Request(request) if request.id == *id));
+                    }
+                    all.push(incoming);
+                }
                 Err(malformed) => all.push(self.handle_malformed(now, malformed, Some(batch))),
             }
         }
-        // What was cancelled further on in the same batch is not even started.
-        let cancelled: HashSet<RequestId> = all
-            .iter()
-            .filter_map(|incoming| match incoming {
-                Incoming::Cancelled(id) => Some(id.clone()),
-                _ => None,
-            })
-            .collect();
-        all.retain(|incoming| !matches!(incoming, Incoming::Request(request) if cancelled.contains(&request.id)));
         self.batches.forget(batch);
         self.settle(batch);
         Incoming::Batch(all)
@@ -340,11 +344,11 @@ impl Connection {
                     return Incoming::Nothing;
                 };
                 self.subscriptions.close(&id);
-                if let Some(batch) = entry.batch {
+                let rest = entry.batch.and_then(|batch| {
                     self.batches.forget(batch);
-                    self.settle(batch);
-                }
-                Incoming::Cancelled(id)
+                    self.batches.take_if_whole(batch)
+                });
+                Incoming::Cancelled { id, rest }
             }
             Some(Method::Initialized) => Incoming::Ready,
             Some(Method::RootsChanged) => Incoming::RootsChanged,
@@ -370,6 +374,11 @@ impl Connection {
             (None, Session::Legacy { profile, client, level }) => (*profile, Arc::clone(client), Some(*level)),
             (None, Session::Fresh) => return self.before_handshake(id, method, params, batch).map(|()| None),
         };
+        if batch.is_some() && !profile.batches {
+            return Err(ErrorObject::invalid_request(
+                "a request of this version must not be part of a batch",
+            ));
+        }
         let known = Method::in_revision(method, profile.revision)
             .filter(|method| method.facts().is_request && method.facts().direction.reaches_server())
             .filter(|method| match method.facts().needs {

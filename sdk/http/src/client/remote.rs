@@ -13,12 +13,12 @@ use super::sender::Sender;
 use super::url;
 use crate::header as mcp;
 
-/// Default for [`Endpoint::connect_wait`].
+/// Default for [`Remote::connect_wait`].
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
 
 /// Which of the HTTP transports a server speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum RemoteKind {
     /// Streamable HTTP, or HTTP+SSE where the server refuses that.
     #[default]
     Auto,
@@ -28,14 +28,14 @@ pub enum Kind {
     HttpSse,
 }
 
-impl Kind {
+impl RemoteKind {
     /// The kind that a `type` in an `mcpServers` entry names.
     ///
     /// ```
-    /// use trunkline_http::client::Kind;
-    /// assert_eq!(Kind::from_name("http"), Some(Kind::Auto));
-    /// assert_eq!(Kind::from_name("sse"), Some(Kind::HttpSse));
-    /// assert_eq!(Kind::from_name("stdio"), None);
+    /// use trunkline_http::client::RemoteKind;
+    /// assert_eq!(RemoteKind::from_name("http"), Some(RemoteKind::Auto));
+    /// assert_eq!(RemoteKind::from_name("sse"), Some(RemoteKind::HttpSse));
+    /// assert_eq!(RemoteKind::from_name("stdio"), None);
     /// ```
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -75,29 +75,29 @@ impl fmt::Debug for Proxies {
 /// Headers may hold secrets: `Debug` shows their names only, and of the address not its query.
 ///
 /// ```
-/// use trunkline_http::client::Endpoint;
+/// use trunkline_http::client::Remote;
 ///
-/// let endpoint = Endpoint::new("https://h.example/mcp?key=secret").header("Authorization", "Bearer secret");
-/// let shown = format!("{endpoint:?}");
+/// let remote = Remote::new("https://h.example/mcp?key=secret").header("Authorization", "Bearer secret");
+/// let shown = format!("{remote:?}");
 /// assert!(shown.contains("https://h.example/mcp") && shown.contains("Authorization"));
 /// assert!(!shown.contains("secret"));
 /// ```
 #[derive(Clone)]
-pub struct Endpoint {
+pub struct Remote {
     url: String,
-    kind: Kind,
+    kind: RemoteKind,
     headers: Vec<(String, String)>,
     proxies: Proxies,
     limits: Limits,
     connect_wait: Duration,
 }
 
-impl Endpoint {
+impl Remote {
     /// A server at an address. Whether it is one shows when it is opened.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
-            kind: Kind::default(),
+            kind: RemoteKind::default(),
             headers: Vec::new(),
             proxies: Proxies::default(),
             limits: Limits::default(),
@@ -106,7 +106,7 @@ impl Endpoint {
     }
 
     /// Which transport it speaks. Default: that is found out.
-    pub fn kind(mut self, kind: Kind) -> Self {
+    pub fn kind(mut self, kind: RemoteKind) -> Self {
         self.kind = kind;
         self
     }
@@ -121,7 +121,7 @@ impl Endpoint {
     pub fn headers(self, headers: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
         headers
             .into_iter()
-            .fold(self, |endpoint, (name, value)| endpoint.header(name, value))
+            .fold(self, |remote, (name, value)| remote.header(name, value))
     }
 
     /// Through which proxy it is reached. Default: as the environment says.
@@ -149,7 +149,7 @@ impl Endpoint {
 
     /// Whether it speaks HTTP+SSE only, which no modern server does.
     pub fn is_http_sse(&self) -> bool {
-        self.kind == Kind::HttpSse
+        self.kind == RemoteKind::HttpSse
     }
 
     /// A transport to the server. Nothing is sent before the first message is.
@@ -219,10 +219,10 @@ fn is_ours(name: &HeaderName) -> bool {
     OURS.contains(name) || name.as_str().starts_with(mcp::PARAM_PREFIX)
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
-        f.debug_struct("Endpoint")
+        f.debug_struct("Remote")
             .field("url", &self.without_query())
             .field("kind", &self.kind)
             .field("headers", &names)
@@ -237,13 +237,13 @@ impl fmt::Debug for Endpoint {
 mod tests {
     use super::*;
 
-    fn refused(endpoint: Endpoint) -> String {
-        endpoint.open().unwrap_err().to_string()
+    fn refused(remote: Remote) -> String {
+        remote.open().unwrap_err().to_string()
     }
 
     #[tokio::test]
     async fn what_cannot_be_sent_is_refused_before_anything_is() {
-        let good = Endpoint::new("http://127.0.0.1:9/mcp");
+        let good = Remote::new("http://127.0.0.1:9/mcp");
         assert!(good.clone().header("X-Key", " v ").open().is_ok());
         for name in ["Accept", "mcp-session-id", "Mcp-Param-Region", "HOST", "Last-Event-ID"] {
             assert!(
@@ -254,7 +254,7 @@ mod tests {
         assert!(refused(good.clone().header("a b", "x")).contains("not the name of a header"));
         let broken = refused(good.clone().header("X-Key", "sec\nret"));
         assert!(broken.contains("X-Key") && !broken.contains("ret"), "{broken}");
-        let url = refused(Endpoint::new("h.example/mcp?key=secret"));
+        let url = refused(Remote::new("h.example/mcp?key=secret"));
         assert!(url.contains("h.example/mcp") && !url.contains("secret"), "{url}");
         let socks = Proxies::Through("socks5://u:secret@h:1".to_owned());
         let proxy = refused(good.proxies(socks));
@@ -263,6 +263,6 @@ mod tests {
 
     #[test]
     fn without_a_runtime_it_says_so() {
-        assert!(refused(Endpoint::new("http://127.0.0.1:9/mcp")).contains("runtime"));
+        assert!(refused(Remote::new("http://127.0.0.1:9/mcp")).contains("runtime"));
     }
 }
