@@ -164,21 +164,24 @@ impl Attempts {
         Ok(())
     }
 
-    /// Starts the handler with the answers so far.
+    /// Starts the handler with the answers so far, which it gives back when it stops.
     pub(crate) fn begin<T>(
-        &self,
+        &mut self,
         origin: &Arc<Origin>,
         task: Option<Arc<Live>>,
         start: impl Fn(&Context) -> Result<BoxFuture<T>, ErrorObject>,
     ) -> Result<Attempt<T>, ErrorObject> {
-        let questions = Arc::new(Mutex::new(Questions::new(self.answers.clone(), task)));
+        let answers = std::mem::take(&mut self.answers);
+        let questions = Arc::new(Mutex::new(Questions::new(answers, task)));
         let context = Context::asking(Arc::clone(origin), Arc::clone(&questions));
         let running = start(&context)?;
         Ok(Attempt { running, questions })
     }
 
-    /// Counts one more round of questions.
-    pub(crate) fn take_round(&mut self) -> Result<(), ErrorObject> {
+    /// Ends an attempt that waits for answers, and counts one more round of questions.
+    pub(crate) fn next_round<T>(&mut self, stopped: Attempt<T>) -> Result<(), ErrorObject> {
+        self.answers = stopped.questions().take_answers();
+        drop(stopped);
         self.round += 1;
         if self.round > MAX_ROUNDS {
             return Err(ErrorObject::internal(format!(
@@ -209,7 +212,7 @@ impl Attempts {
                     Stop::Wishes(Wish::Task) => attempt.decide(None),
                 }
             };
-            drop(attempt);
+            self.next_round(attempt)?;
             if let Some(reply) = self.ask(asking, wanted).await? {
                 return Ok(Ran::Asks(reply));
             }
@@ -222,7 +225,6 @@ impl Attempts {
         asking: &Asking<'_, impl Fn() -> Value>,
         wanted: Vec<Wanted>,
     ) -> Result<Option<Box<RawValue>>, ErrorObject> {
-        self.take_round()?;
         if asking.request.origin.profile.input_required {
             return self.ask_by_result(asking, wanted).map(Some);
         }

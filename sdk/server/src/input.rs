@@ -232,6 +232,11 @@ impl Questions {
         }
     }
 
+    /// All answers so far.
+    pub(crate) fn take_answers(&mut self) -> Map<String, Value> {
+        std::mem::take(&mut self.answers)
+    }
+
     /// The place of the next question among those of the attempt.
     pub(crate) fn place(&self) -> u32 {
         self.count + 1

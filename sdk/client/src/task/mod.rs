@@ -22,6 +22,7 @@ pub use follow::{MAX_POLL, MIN_POLL};
 /// How long a call that became a task is followed, unless [`CallOptions::task_wait`] says otherwise. Time that
 /// the answer to a question of the task's takes does not count.
 pub const TASK_WAIT: Duration = Duration::from_secs(3600);
+
 /// What a call came to, from [`Client::start_call`](crate::Client::start_call).
 #[derive(Debug)]
 pub enum Started {

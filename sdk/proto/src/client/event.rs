@@ -139,7 +139,7 @@ impl fmt::Display for ConnectError {
             Self::Invalid(why) => write!(f, "the server did not answer the handshake properly: {why}"),
             Self::Silent => f.write_str("the server did not answer the handshake in time"),
             Self::Ended { .. } => f.write_str("the server ended before the handshake was done"),
-            Self::Undelivered(why) => write!(f, "the server did not answer the handshake: {why}"),
+            Self::Undelivered(undelivered) => undelivered.fmt(f),
         }
     }
 }

@@ -593,3 +593,7 @@ fn read_result_type(result: &RawValue) -> Result<ResultType, String> {
     // Servers of earlier revisions do not say it.
     Ok(only.kind.unwrap_or(ResultType::Complete))
 }
+
+#[cfg(test)]
+#[path = "undelivered_tests.rs"]
+mod tests;

@@ -240,7 +240,7 @@ pub(crate) async fn run_on_demand(
             Stop::Done(result) => return job.conclude(result),
             Stop::Wishes(Wish::Task) => return tasks.start(job, Some(attempt), asking.shape).await,
             Stop::Wishes(Wish::Answers(wanted)) => {
-                drop(attempt);
+                job.attempts.next_round(attempt)?;
                 if let Some(reply) = job.attempts.ask(asking, wanted).await? {
                     return Ok(reply);
                 }

@@ -34,8 +34,9 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    pub(crate) fn begin(&self, task: Option<Arc<Live>>) -> Result<ToolAttempt, ErrorObject> {
-        let start = |context: &Context| Ok(self.tool.start(self.arguments.clone(), context));
+    pub(crate) fn begin(&mut self, task: Option<Arc<Live>>) -> Result<ToolAttempt, ErrorObject> {
+        let (tool, arguments) = (&self.tool, &self.arguments);
+        let start = |context: &Context| Ok(tool.start(arguments.clone(), context));
         self.attempts.begin(&self.origin, task, start)
     }
 
@@ -158,8 +159,7 @@ impl Runner {
                     continue;
                 }
             };
-            drop(attempt);
-            let asked = match self.job.attempts.take_round().and_then(|()| self.show(wanted)) {
+            let asked = match self.job.attempts.next_round(attempt).and_then(|()| self.show(wanted)) {
                 Ok(asked) => self.change(|task| task.state = TaskState::InputRequired(asked)).await,
                 Err(error) => return Ok(Err(error)),
             };
