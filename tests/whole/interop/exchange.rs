@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde_json::{Map, json};
+use tokio::task::JoinSet;
 use trunkline::proto::client::Opening;
 use trunkline::types::{ElicitationForms, LogLevel, Reference, Revision, StructuredContent, SubscriptionFilter};
 use trunkline::{CallOptions, Client, Connector, Notice, NoticeStream};
@@ -38,6 +39,7 @@ pub(super) async fn exchange(connector: Connector, opening: Opening, agreed: Rev
     assert_eq!(agreement.instructions.as_deref(), Some("Use everything once."));
 
     calls(&client).await;
+    calls_at_once(&client).await;
     works(&client, features).await;
     polls(&client, features).await;
     reads_and_prompts(&client).await;
@@ -70,6 +72,19 @@ async fn calls(client: &Client) {
     assert!(wrong.is_err() || wrong.is_ok_and(|result| result.failed()));
     let unknown = client.call("no_such_tool", &json!({})).await;
     assert!(unknown.is_err() || unknown.is_ok_and(|result| result.failed()));
+}
+
+/// Each of many answers finds its own call.
+async fn calls_at_once(client: &Client) {
+    let mut calls = JoinSet::new();
+    for number in 0..20 {
+        let client = client.clone();
+        calls.spawn(async move {
+            let said = format!("number {number}");
+            assert_eq!(text(&client, "echo", json!({ "text": said })).await, said);
+        });
+    }
+    calls.join_all().await;
 }
 
 /// Progress and logs come before the answer, in order.

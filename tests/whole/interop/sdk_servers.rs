@@ -5,7 +5,7 @@ use std::process::Command;
 
 use trunkline::proto::client::Opening;
 use trunkline::types::{Era, Revision};
-use trunkline::{Client, Endpoint, Kind};
+use trunkline::{Client, Remote, RemoteKind};
 
 use super::at;
 use super::cut::Cut;
@@ -81,9 +81,9 @@ async fn python_over_the_first_http_transport() {
     {
         exchange(Client::http(&url), Opening::Fixed(revision), revision, &features).await;
     }
-    let endpoint = Endpoint::new(url).kind(Kind::HttpSse);
+    let remote = Remote::new(url).kind(RemoteKind::HttpSse);
     let newest = Revision::LATEST_LEGACY;
-    exchange(Client::endpoint(endpoint), Opening::Auto, newest, &features).await;
+    exchange(Client::remote(remote), Opening::Auto, newest, &features).await;
 }
 
 #[tokio::test]
