@@ -7,6 +7,7 @@ use trunkline_proto::client::{ConnectError as HandshakeError, RequestError, Unde
 use trunkline_transport::TransportError;
 use trunkline_types::{ErrorObject, code};
 
+use crate::TaskError;
 use crate::call::MAX_ROUNDS;
 
 /// Why a request has no usable result.
@@ -52,6 +53,8 @@ pub enum CallError {
     Mismatch(String),
     /// The arguments are not a JSON object.
     Arguments(String),
+    /// The call became a task, which has no usable result.
+    Task(Box<TaskError>),
 }
 
 /// The errors that come before any work: no valid request, no such method, no valid parameters; headers that do not
@@ -82,6 +85,8 @@ impl CallError {
             | Self::Lost { .. }
             | Self::Invalid(_)
             | Self::Mismatch(_)
+            // The work had begun when it became a task.
+            | Self::Task(_)
             // The server was at it already when it asked.
             | Self::TooManyRounds
             | Self::Unanswered(_) => true,
@@ -128,6 +133,7 @@ impl fmt::Display for CallError {
             ),
             Self::Unanswered(error) => write!(f, "the server asked for input that it does not get: {error}"),
             Self::Mismatch(why) => write!(f, "the tool ran, but its structured result is wrong: {why}"),
+            Self::Task(error) => error.fmt(f),
             Self::Arguments(why) => write!(f, "arguments must be a JSON object: {why}"),
         }
     }
@@ -208,6 +214,7 @@ impl From<TransportError> for ConnectError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TaskFailure;
     use trunkline_transport::TransportErrorKind;
 
     #[test]
@@ -274,6 +281,10 @@ mod tests {
             CallError::Refused(ErrorObject::new(-32000, "x")),
             CallError::Unanswered(ErrorObject::internal("x")),
             CallError::TooManyRounds,
+            CallError::Task(Box::new(TaskError {
+                id: "t".into(),
+                why: TaskFailure::Failed(ErrorObject::invalid_params("found out halfway")),
+            })),
             CallError::Lost {
                 diagnosis: diagnosis.clone(),
             },

@@ -263,18 +263,15 @@ async fn runs_tasks(server: &Everything) {
     params.extra.insert("task".into(), json!({ "ttl": 60_000 }));
     let created = client.request::<methods::CallTool>(params).await.unwrap();
     let id = created.extra["task"]["taskId"].as_str().unwrap().to_owned();
-    let of = |id: &str| TaskParams {
-        task_id: id.to_owned(),
-        ..Default::default()
-    };
-    let task = client.request::<methods::GetTask>(of(&id)).await.unwrap();
+    let of = |id: &str| TaskParams::new(id);
+    let task = client.request::<methods::GetLegacyTask>(of(&id)).await.unwrap();
     assert_eq!(task.task_id, id);
     let listed = client
-        .request::<methods::ListTasks>(ListParams::default())
+        .request::<methods::ListLegacyTasks>(ListParams::default())
         .await
         .unwrap();
     assert!(listed.tasks.iter().any(|task| task.task_id == id));
-    let result = client.request::<methods::GetTaskResult>(of(&id)).await.unwrap();
+    let result = client.request::<methods::GetLegacyTaskResult>(of(&id)).await.unwrap();
     assert!(
         result.extra["content"].to_string().contains("trunk lines"),
         "{result:?}"

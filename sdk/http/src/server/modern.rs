@@ -48,7 +48,7 @@ pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, message: Message<'_>
     };
     match connection.handle(Duration::ZERO, message) {
         Incoming::Request(request) => run(inner, parts, *request).await,
-        _ if connection.streams() > 0 => listen(inner, connection),
+        _ if connection.streams() > 0 => listen(inner, parts, connection),
         _ => answered(connection.poll_transmit().unwrap_or_default()),
     }
 }
@@ -131,11 +131,12 @@ async fn run(inner: &Arc<Inner>, parts: &Parts, request: IncomingRequest<'_>) ->
 
 /// A stream of notices
 /// ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
-fn listen(inner: &Arc<Inner>, mut connection: Box<Connection>) -> Response {
+fn listen(inner: &Arc<Inner>, parts: &Parts, mut connection: Box<Connection>) -> Response {
     let Some(stopping) = inner.stopping() else {
         return reply::busy("the server is shutting down");
     };
-    let changes = inner.application.changes();
+    let mut changes = inner.application.changes();
+    changes.watch(&super::principal(parts), connection.watched_tasks());
     let stream = Stream::new(Weak::new(), None);
     while let Some(acknowledgement) = connection.poll_transmit() {
         stream.push(acknowledgement);

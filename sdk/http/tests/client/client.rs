@@ -190,7 +190,7 @@ async fn a_failed_exchange_says_whether_the_call_may_have_run_and_the_client_goe
     let mut server = Server::start().await;
     let client = modern(&mut server).await;
     let (broken, ()) = tokio::join!(client.call("x", &json!({})), async {
-        drop(server.expect("tools/call").await)
+        drop(server.expect("tools/call").await);
     });
     let broken = broken.unwrap_err();
     assert!(
@@ -204,7 +204,7 @@ async fn a_failed_exchange_says_whether_the_call_may_have_run_and_the_client_goe
         "{broken}"
     );
     let (refused, ()) = tokio::join!(client.call("x", &json!({})), async {
-        server.next().await.status(429).await
+        server.next().await.status(429).await;
     });
     let refused = refused.unwrap_err();
     assert!(
@@ -387,7 +387,7 @@ async fn a_tool_whose_headers_break_the_rules_is_set_aside_by_name_and_reason() 
             server.next().await,
             json!([tool("good", "Region"), tool("bad", "My Region")]),
         )
-        .await
+        .await;
     };
     let (listing, ()) = tokio::join!(client.tools(), serve);
     let listing = listing.unwrap();
@@ -406,7 +406,7 @@ async fn a_tool_whose_headers_break_the_rules_is_set_aside_by_name_and_reason() 
             .next()
             .await
             .result(json!({ "tools": [tool("bad", "My Region")] }))
-            .await
+            .await;
     };
     let (listing, ()) = tokio::join!(client.tools(), serve);
     assert_eq!(listing.unwrap().items.len(), 1);
