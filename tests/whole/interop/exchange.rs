@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Map, json};
 use tokio::task::JoinSet;
-use trunkline::proto::client::Opening;
 use trunkline::types::{ElicitationForms, LogLevel, Reference, Revision, StructuredContent, SubscriptionFilter};
 use trunkline::{CallOptions, Client, Connector, Notice, NoticeStream};
 
@@ -28,10 +27,10 @@ pub(super) enum Feature {
     Resumption,
 }
 
-/// Connects in one revision, or finds out, and tries everything.
-pub(super) async fn exchange(connector: Connector, opening: Opening, agreed: Revision, features: &[Feature]) {
+/// Connects, agrees on that revision, and tries everything.
+pub(super) async fn exchange(connector: Connector, agreed: Revision, features: &[Feature]) {
     let answers = Arc::<Answers>::default();
-    let connector = connector.inputs(Given(Arc::clone(&answers))).opening(opening);
+    let connector = connector.inputs(Given(Arc::clone(&answers)));
     let client = connect(connector).await;
     let agreement = client.agreement();
     assert_eq!(agreement.profile.revision, agreed);
