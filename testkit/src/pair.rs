@@ -317,7 +317,10 @@ impl Pair {
                 let outcome = outcome.map(|raw| serde_json::from_str(raw.get()).expect("a result is JSON"));
                 self.answered.push(outcome);
             }
-            server::Incoming::Ready | server::Incoming::RootsChanged | server::Incoming::Nothing => {}
+            server::Incoming::Ready
+            | server::Incoming::RootsChanged
+            | server::Incoming::TasksWatched
+            | server::Incoming::Nothing => {}
         }
     }
 }

@@ -13,17 +13,27 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct RawPeer {
     end: Memory,
+    patience: Duration,
 }
 
 impl RawPeer {
     /// A peer of a server.
     pub fn of(server: &impl InMemory) -> Self {
-        Self { end: server.open() }
+        Self::on(server.open())
     }
 
     /// A peer on one end of a pair.
     pub fn on(end: Memory) -> Self {
-        Self { end }
+        Self {
+            end,
+            patience: PATIENCE,
+        }
+    }
+
+    /// Waits longer for a line than other peers do, where a test moves the clock.
+    pub fn patient(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// Sends one line as it is.
@@ -42,7 +52,7 @@ impl RawPeer {
     /// The next line, or `None` at the end.
     pub async fn receive_text(&mut self) -> Option<String> {
         let next = poll_fn(|cx| self.end.poll_receive(cx));
-        let received = tokio::time::timeout(PATIENCE, next)
+        let received = tokio::time::timeout(self.patience, next)
             .await
             .expect("a line comes in time");
         match received.expect("the connection works") {

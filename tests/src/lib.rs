@@ -8,7 +8,10 @@ use serde_json::json;
 use trunkline::types::{
     Content, CreateMessageParams, Icon, LogLevel, PromptMessage, Resource, ResourceTemplate, SamplingMessage,
 };
-use trunkline::{Completing, Context, Elicited, Json, NoArguments, Server, State, Tool, ToolError, UriVariables};
+use trunkline::{
+    Completing, Context, Elicited, InMemoryTasks, Json, NoArguments, Server, State, TaskSupport, Tool, ToolError,
+    UriVariables,
+};
 
 /// Returns the text it is given.
 #[derive(Deserialize, JsonSchema)]
@@ -148,6 +151,7 @@ pub fn scenario_server() -> Server {
         .page_size(4)
         .list_ttl_ms(60_000)
         .state(handle)
+        .tasks(InMemoryTasks::new())
         .tool("echo", |ask: Echo| async move {
             let times = usize::try_from(ask.times.unwrap_or(1)).unwrap_or(1);
             vec![ask.text; times].join(" ")
@@ -168,6 +172,10 @@ pub fn scenario_server() -> Server {
         })
         .tool("work", work)
         .tool("confirm", confirm)
+        .tool(
+            "errand",
+            Tool::new(confirm).task(TaskSupport::optional().poll_interval(Duration::from_millis(100))),
+        )
         .tool("order", order)
         .tool("visit", visit)
         .tool("sample", sample)

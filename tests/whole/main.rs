@@ -13,4 +13,5 @@ mod interop;
 mod rounds;
 mod runtime;
 mod scenarios;
+mod tasks;
 mod tidy;

@@ -16,7 +16,7 @@ use trunkline::types::{
     StructuredContent, SubscriptionFilter, code,
 };
 use trunkline::{
-    CallError, CallOptions, Client, Connector, HttpListener, HttpOptions, Inputs, Notice, Remote, RemoteKind,
+    CallError, CallOptions, Client, Connector, HttpListener, HttpOptions, Inputs, Notice, Remote, RemoteKind, Started,
 };
 use trunkline_tests::scenario_server;
 
@@ -183,7 +183,7 @@ async fn lists_come_whole_over_several_pages() {
             tools.warnings
         );
         let names: Vec<&str> = tools.items.iter().map(|tool| tool.name.as_str()).collect();
-        assert_eq!(names.len(), 17);
+        assert_eq!(names.len(), 18);
         assert!(names.is_sorted());
         let add = tools.items.iter().find(|tool| tool.name == "add").unwrap();
         assert_eq!(
@@ -429,6 +429,27 @@ async fn a_client_that_cannot_be_asked_is_told_so() {
 }
 
 #[tokio::test]
+async fn a_call_becomes_a_task_where_that_exists() {
+    everywhere(async |client, profile| {
+        let forms = profile.elicitation != ElicitationForms::Absent;
+        let said = if forms { "confirmed" } else { "cannot be asked" };
+        let started = client.start_call("errand", Extra::new(), CallOptions::default()).await;
+        match started.unwrap() {
+            Started::Done(called) => assert!(!profile.tasks_extension && called.text().contains(said)),
+            Started::Task(task) => {
+                assert!(profile.tasks_extension && !task.get().await.unwrap().state.is_terminal());
+                assert_eq!(task.result(Duration::from_secs(20)).await.unwrap().text(), said);
+                assert!(task.get().await.unwrap().state.is_terminal());
+                task.cancel().await.unwrap();
+            }
+        }
+        let called = client.call("errand", &json!({})).await.unwrap();
+        assert!(called.text().contains(said), "who does not care does not notice");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn resources_are_read_by_address_and_by_template() {
     everywhere(async |client, profile| {
         let one = client.read("note://one").await.unwrap();
@@ -583,19 +604,22 @@ fn every_method_to_a_server_is_tried_by_some_scenario() {
         (Method::Complete, ".complete("),
         (Method::SetLevel, "log_level"),
         (Method::Listen, ".listen("),
+        (Method::GetTask, ".get()"),
+        (Method::UpdateTask, ".result("),
+        (Method::CancelTask, ".cancel()"),
     ];
-    let tasks = [
-        Method::GetTask,
-        Method::GetTaskResult,
-        Method::CancelTask,
-        Method::ListTasks,
+    let legacy_tasks = [
+        Method::GetLegacyTask,
+        Method::GetLegacyTaskResult,
+        Method::CancelLegacyTask,
+        Method::ListLegacyTasks,
     ];
     for facts in Method::TABLE
         .iter()
         .filter(|facts| facts.is_request && facts.direction.reaches_server())
     {
-        // Tasks come with the extension that replaced them.
-        if tasks.contains(&facts.method) {
+        // The extension replaced them.
+        if legacy_tasks.contains(&facts.method) {
             continue;
         }
         let how = tried.iter().find(|(method, _)| *method == facts.method);

@@ -19,6 +19,7 @@ Examples:
 Configuration, the first that is there:
   --config FILE, the file that TRUNKLINE_CONFIG names, ~/.config/trunkline/mcp.json, the shipped servers.
   A file in the working folder is never taken by itself, because it names programs to start.
+  A server in it is a program (\"command\") or an HTTP address (\"url\", \"headers\"), as other hosts write them.
 
 Without a configuration the shipped weather and orders servers run, and the offline model answers. It follows fixed
 rules and is not a language model.";

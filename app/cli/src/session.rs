@@ -2,17 +2,21 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use trunkline_gate::client::{Client, Command, Opening};
+use trunkline_gate::client::{Client, Command, Connector, Opening, Remote};
 use trunkline_gate::text::one_line;
 use trunkline_gate::{Gate, ServerReport, ServerSpec, ServerState, Trust, near};
-use trunkline_host::config::{self, Configuration, Launch, ServerEntry};
+use trunkline_host::config::{self, Configuration, Launch, ServerEntry, Start};
 use trunkline_journal::Journal;
 
 use crate::args::Global;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::person::{Person, ServerQuestions};
+
+/// How long a connection to an address may take, its TLS and its proxy with it.
+const REACHED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Why a command could not begin.
 #[derive(Debug)]
@@ -73,6 +77,7 @@ impl Session {
             builder = builder.journal(journal.clone());
         }
         for entry in servers {
+            warn(entry, output);
             builder = match spec(entry, global, &person) {
                 Ok(spec) => builder.server(spec),
                 Err(report) => builder.absent(*report),
@@ -221,10 +226,39 @@ fn spec(entry: &ServerEntry, global: &Global, person: &Arc<Person>) -> Result<Se
     } else {
         Trust::Untrusted
     };
-    let start = match &entry.launch {
-        Launch::Start(start) => start,
-        other => return Err(Box::new(not_started(&entry.id, trust, other))),
+    let wait = global.timeout.or(entry.timeout);
+    let connector = match &entry.launch {
+        Launch::Start(start) => program_of(start),
+        Launch::Http(remote) => Client::remote(within(remote.clone(), wait)),
+        other => return Err(Box::new(not_reached(&entry.id, trust, other))),
     };
+    let opening = global.revision.map_or(Opening::Auto, Opening::Fixed);
+    let connector = connector
+        .name("trunkline", env!("CARGO_PKG_VERSION"))
+        .opening(opening)
+        .inputs(ServerQuestions::new(&entry.id, person));
+    let mut spec = ServerSpec::new(&entry.id, connector).trust(trust);
+    if let Some(wait) = wait {
+        spec = spec.wait(wait);
+    }
+    Ok(spec)
+}
+
+/// Says so before secrets leave this machine in the clear.
+fn warn(entry: &ServerEntry, output: &Output) {
+    if let Launch::Http(remote) = &entry.launch
+        && remote.exposes_secrets()
+    {
+        output.warning(&format!(
+            "server `{}`: what is in its headers and its query crosses the network unencrypted ({}); use https:// where \
+             the server has it",
+            one_line(&entry.id, 100),
+            one_line(remote.without_query(), 200)
+        ));
+    }
+}
+
+fn program_of(start: &Start) -> Connector {
     let mut command = Command::new(&start.command).args(&start.args);
     for (name, value) in &start.env {
         command = command.env(name, value);
@@ -232,54 +266,28 @@ fn spec(entry: &ServerEntry, global: &Global, person: &Arc<Person>) -> Result<Se
     if let Some(folder) = &start.cwd {
         command = command.cwd(folder);
     }
-    let opening = global.revision.map_or(Opening::Auto, Opening::Fixed);
-    let connector = Client::command(command)
-        .name("trunkline", env!("CARGO_PKG_VERSION"))
-        .opening(opening)
-        .inputs(ServerQuestions::new(&entry.id, person));
-    let mut spec = ServerSpec::new(&entry.id, connector).trust(trust);
-    if let Some(wait) = global.timeout.or(entry.timeout) {
-        spec = spec.wait(wait);
-    }
-    Ok(spec)
+    Client::command(command)
 }
 
-fn not_started(id: &str, trust: Trust, launch: &Launch) -> ServerReport {
+/// A server that has little time in all has half of it to be reached, so that what keeps it away is told in time.
+fn within(remote: Remote, wait: Option<Duration>) -> Remote {
+    match wait {
+        Some(wait) => remote.connect_wait(REACHED_WITHIN.min(wait / 2)),
+        None => remote.connect_wait(REACHED_WITHIN),
+    }
+}
+
+fn not_reached(id: &str, trust: Trust, launch: &Launch) -> ServerReport {
     match launch {
         Launch::Disabled => ServerReport::skipped(id, trust, "it is switched off in the configuration"),
-        Launch::Http { url } => {
-            let url = one_line(place(url), 200);
-            let why = format!("HTTP servers come with a later version ({url}); use a stdio server for now");
-            ServerReport::skipped(id, trust, why)
-        }
         Launch::Broken { reason } => ServerReport::failed(id, trust, one_line(reason, 1500)),
         _ => ServerReport::skipped(id, trust, "this version cannot reach it"),
     }
 }
 
-/// An address without what may be secret in it: the query, and whoever is named before the host.
-fn place(url: &str) -> &str {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    let host = url.find("://").map_or(0, |at| at + 3);
-    let end = url[host..].find('/').map_or(url.len(), |at| host + at);
-    url[host..end].rfind('@').map_or(url, |at| &url[host + at + 1..])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_address_is_shown_without_its_secrets() {
-        for (url, shown) in [
-            ("https://example.com/mcp?api_key=x#y", "https://example.com/mcp"),
-            ("https://kim:pass@example.com/@mcp", "example.com/@mcp"),
-            ("https://example.com", "https://example.com"),
-            ("?", ""),
-        ] {
-            assert_eq!(place(url), shown);
-        }
-    }
 
     #[test]
     fn a_name_that_holds_a_hash_may_belong_to_any_server() {

@@ -221,7 +221,7 @@ impl Gate {
             // Each piece once: a server that prints rubbish prints much of it.
             let last: BTreeSet<String> = last.collect();
             report.warnings.extend(last);
-            if server.client.is_closed() {
+            if server.is_gone() {
                 report.state = ServerState::Ended;
             }
         }

@@ -70,7 +70,7 @@ impl Listener {
             return Some(format!("it answers with an id that no request has: {stray}"));
         }
         let noise = heard.noise.as_ref()?;
-        Some(format!("it prints lines that are no MCP messages: {noise}"))
+        Some(format!("it sends texts that are no MCP messages: {noise}"))
     }
 
     /// Whether it answered the handshake with an id that no request has: the right answer will not come.

@@ -12,6 +12,7 @@ use trunkline_types::{
 use crate::call::verify::{content_text, resource_text};
 use crate::catalogue::{SetAside, near};
 use crate::gate::Gate;
+use crate::server::Server;
 use crate::text::{Flag, clean, one_line};
 
 /// Something that a server offers.
@@ -148,7 +149,7 @@ impl Gate {
                 continue;
             }
             let warning = |text: &str| format!("{}: {}", one_line(id, 100), one_line(text, 500));
-            match list(&server.client).await {
+            match server.learn(list(&server.client).await) {
                 Ok(listing) => {
                     let offer = |item| Offer {
                         server: id.clone(),
@@ -183,8 +184,8 @@ impl Gate {
             Some(server) => server.to_owned(),
             None => self.home_of(uri).await?,
         };
-        let client = self.client(&server)?;
-        let result = client.read(uri).await;
+        let from = self.connected(&server)?;
+        let result = from.learn(from.client.read(uri).await);
         let whole = result.map_err(|error| OfferError::failed(&server, error))?;
         let parts: Vec<String> = whole.contents.iter().map(resource_text).collect();
         let cleaned = clean(&parts.join("\n"));
@@ -239,8 +240,8 @@ impl Gate {
             Some(server) => server.to_owned(),
             None => self.home_of_prompt(name).await?,
         };
-        let client = self.client(&server)?;
-        let result = client.prompt(name, arguments).await;
+        let from = self.connected(&server)?;
+        let result = from.learn(from.client.prompt(name, arguments).await);
         let whole = result.map_err(|error| OfferError::failed(&server, error))?;
         let mut flags = BTreeSet::new();
         let mut shown = |content: &Content| {
@@ -273,9 +274,9 @@ impl Gate {
         one_of(&homes, "prompt", name)
     }
 
-    fn client(&self, server: &str) -> Result<&Client, OfferError> {
+    fn connected(&self, server: &str) -> Result<&Server, OfferError> {
         if let Some(server) = self.servers().get(server) {
-            return Ok(&server.client);
+            return Ok(server);
         }
         let reports = self.reports();
         let Some(report) = reports.iter().find(|report| report.id == server) else {

@@ -1,13 +1,13 @@
 //! One server: how it is reached, how it came up, what is known about it.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
 use tokio::time::Instant;
 use trunkline_client::types::Tool;
-use trunkline_client::{Client, Connector, Listing, Timeouts};
+use trunkline_client::{CallError, Client, Connector, Listing, Timeouts};
 use trunkline_journal::Journal;
 
 use crate::catalogue::Trust;
@@ -78,7 +78,7 @@ pub enum ServerState {
     Connected,
     /// It never could be used.
     Failed,
-    /// It was connected and has ended since.
+    /// It was connected and has ended since, or, over HTTP, could not be reached any more when it was last needed.
     Ended,
     /// It is not used: switched off, or of a kind that this version cannot use.
     Skipped,
@@ -159,9 +159,39 @@ pub(crate) struct Server {
     /// Calls in flight.
     pub(crate) calls: AtomicUsize,
     pub(crate) changes: Changes,
+    reach: Reach,
+}
+
+/// Whether a server could be reached when it was last needed. Over HTTP a connection goes on where its server does not.
+#[derive(Debug, Default)]
+struct Reach {
+    lost: AtomicBool,
+}
+
+impl Reach {
+    fn learn<T>(&self, ended: &Result<T, CallError>) {
+        match ended {
+            Err(CallError::Undelivered(why)) if why.status.is_none() && !why.may_have_run => {
+                self.lost.store(true, Ordering::Relaxed);
+            }
+            Ok(_) | Err(CallError::Refused(_)) => self.lost.store(false, Ordering::Relaxed),
+            Err(_) => {}
+        }
+    }
 }
 
 impl Server {
+    /// Takes note of how a request ended.
+    pub(crate) fn learn<T>(&self, ended: Result<T, CallError>) -> Result<T, CallError> {
+        self.reach.learn(&ended);
+        ended
+    }
+
+    /// Whether it has ended, or could not be reached when it was last needed.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.client.is_closed() || self.reach.lost.load(Ordering::Relaxed)
+    }
+
     /// Reads the list of tools again if the server told that it has changed.
     ///
     /// # Errors
@@ -314,6 +344,7 @@ impl Starting {
             client,
             timeouts,
             calls: AtomicUsize::new(0),
+            reach: Reach::default(),
         };
         CameUp {
             report,
@@ -335,5 +366,38 @@ async fn astray(listener: &Listener) {
             tokio::time::sleep(5 * LOOK).await;
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trunkline_client::Undelivered;
+    use trunkline_client::types::ErrorObject;
+
+    #[test]
+    fn a_server_is_gone_while_it_cannot_be_reached_and_no_longer() {
+        let reach = Reach::default();
+        let is_lost = |ended: Result<(), CallError>| {
+            reach.learn(&ended);
+            reach.lost.load(Ordering::Relaxed)
+        };
+        let undelivered = |may_have_run, status| {
+            let why = String::new();
+            Err(CallError::Undelivered(Undelivered {
+                may_have_run,
+                status,
+                why,
+            }))
+        };
+        assert!(
+            !is_lost(undelivered(true, None)),
+            "it was there when the exchange began"
+        );
+        assert!(!is_lost(undelivered(false, Some(401))), "it is there, and says no");
+        assert!(is_lost(undelivered(false, None)));
+        assert!(is_lost(Err(CallError::TimedOut)), "this says nothing");
+        assert!(!is_lost(Err(CallError::Refused(ErrorObject::internal("busy")))));
+        assert!(is_lost(undelivered(false, None)) && !is_lost(Ok(())));
     }
 }

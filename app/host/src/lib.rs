@@ -24,6 +24,8 @@
 //! | turns of the model for one question | 8 ([`MAX_TURNS`]) |
 //! | calls in one turn | 16 ([`MAX_CALLS`]) |
 //! | configuration file | 4 MiB ([`config::MAX_FILE`]), 128 servers ([`config::MAX_SERVERS`]) |
+//! | address of a server | 8 KiB ([`config::MAX_URL`]) |
+//! | headers of a server | 64 ([`config::MAX_HEADERS`]), 16 KiB in all ([`config::MAX_HEADER_BYTES`]) |
 
 mod ask;
 pub mod config;

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -13,7 +14,9 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 use trunkline_proto::Timeouts;
 use trunkline_proto::client::RequestOptions;
-use trunkline_types::{CallToolResult, ErrorObject, Extra, InputRequiredResult, LogLevel, Method, Progress};
+use trunkline_types::{
+    CallToolResult, CreateTaskResult, ErrorObject, Extra, InputRequiredResult, LogLevel, Method, Progress,
+};
 
 use crate::client::Inner;
 use crate::feed::{Fed, FeedReader, FeedWriter, Held};
@@ -40,6 +43,9 @@ pub struct CallOptions {
     pub log_level: Option<LogLevel>,
     /// Metadata to send along. The protocol's own keys win.
     pub meta: Extra,
+    /// How long a task is followed that the server makes of the call; [`TASK_WAIT`](crate::TASK_WAIT) where
+    /// absent. It is cancelled then.
+    pub task_wait: Option<Duration>,
 }
 
 /// A running call, from [`Client::request_call`](crate::Client::request_call).
@@ -127,6 +133,14 @@ impl fmt::Debug for Call {
     }
 }
 
+/// What a request came to.
+#[derive(Debug)]
+pub(crate) enum Exchanged {
+    Complete(Box<RawValue>),
+    /// It became a task.
+    Task(Box<CreateTaskResult>),
+}
+
 /// Waits for one answer. Dropped before it came, it takes the request back.
 struct Pending<'a> {
     answer: oneshot::Receiver<Result<Outcome, CallError>>,
@@ -191,8 +205,7 @@ impl Inner {
         outcome.unwrap_or_else(|_| Err(self.unanswered()))
     }
 
-    /// Sends a request, and again with answers as long as the server asks for input
-    /// ([multi round-trip requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
+    /// Sends a request whose answer is its result.
     pub(crate) async fn exchange(
         &self,
         method: Method,
@@ -200,13 +213,29 @@ impl Inner {
         options: &RequestOptions,
         progress: Option<FeedWriter<Progress>>,
     ) -> Result<Box<RawValue>, CallError> {
+        match self.exchange_rounds(method, params, options, progress).await? {
+            Exchanged::Complete(result) => Ok(result),
+            Exchanged::Task(_) => Err(CallError::Invalid(format!("`{method}` became a task"))),
+        }
+    }
+
+    /// Sends a request, and again with answers as long as the server asks for input
+    /// ([multi round-trip requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
+    pub(crate) async fn exchange_rounds(
+        &self,
+        method: Method,
+        params: Extra,
+        options: &RequestOptions,
+        progress: Option<FeedWriter<Progress>>,
+    ) -> Result<Exchanged, CallError> {
         let may_ask = self.agreement.profile.input_required
             && matches!(method, Method::CallTool | Method::GetPrompt | Method::ReadResource);
         let again = may_ask.then(|| params.clone());
         let mut params = params;
         for round in 0.. {
             match self.deliver(method, params, options, progress.as_ref()).await? {
-                Outcome::Complete(result) => return Ok(result),
+                Outcome::Complete(result) => return Ok(Exchanged::Complete(result)),
+                Outcome::Task(created) => return Ok(Exchanged::Task(created)),
                 Outcome::InputRequired(_) if round == MAX_ROUNDS => break,
                 Outcome::InputRequired(wanted) => {
                     let Some(again) = &again else {
@@ -242,6 +271,7 @@ impl Inner {
         }
     }
 
+    /// Calls a tool, and follows the task that the server may make of it.
     pub(crate) async fn call(
         &self,
         tool: &str,
@@ -249,14 +279,31 @@ impl Inner {
         options: &CallOptions,
         progress: Option<FeedWriter<Progress>>,
     ) -> Result<Called, CallError> {
+        let result = match self.exchange_tool(tool, arguments, options, progress.clone()).await? {
+            Exchanged::Complete(result) => self.decode(&result)?,
+            Exchanged::Task(created) => self.follow_call(*created, options, progress).await?,
+        };
+        self.checked(tool, result)
+    }
+
+    /// Calls a tool.
+    pub(crate) async fn exchange_tool(
+        &self,
+        tool: &str,
+        arguments: Extra,
+        options: &CallOptions,
+        progress: Option<FeedWriter<Progress>>,
+    ) -> Result<Exchanged, CallError> {
         let mut params = Extra::new();
         params.insert("name".to_owned(), tool.into());
         params.insert("arguments".to_owned(), Value::Object(arguments));
         add_meta(&mut params, options);
-        let result = self
-            .exchange_call(params, &self.request_options(options), progress)
-            .await?;
-        let result: CallToolResult = self.decode(&result)?;
+        self.exchange_call(params, &self.request_options(options), progress)
+            .await
+    }
+
+    /// Checks the structured result of a tool against its schema.
+    pub(crate) fn checked(&self, tool: &str, result: CallToolResult) -> Result<Called, CallError> {
         let schema = {
             let outputs = lock(&self.lists.outputs);
             // A list that changed since may have changed the schema.

@@ -25,7 +25,8 @@ use crate::feed::FeedReader;
 use crate::inputs::Answers;
 use crate::notices::{NoiseReport, Notice, NoticeStream};
 use crate::ports::{Control, Stage, State, Submit};
-use crate::{Call, CallError, CallOptions, Called, Connector, Listing, Subscription, lock};
+use crate::task::start_call;
+use crate::{Call, CallError, CallOptions, Called, Connector, Listing, Started, Subscription, TaskHandle, lock};
 
 /// A connection to one server. Clones share it; with the last one, and the last [`Call`] and
 /// [`Subscription`], it ends.
@@ -132,6 +133,8 @@ impl Client {
     }
 
     /// Calls a tool. Its structured result is checked against its output schema if the tool was listed.
+    /// If the server makes a task of the call, the task is followed to its end, and cancelled when the future
+    /// is dropped.
     /// The arguments are written at once, so the future does not hold on to them.
     ///
     /// # Errors
@@ -148,6 +151,21 @@ impl Client {
     /// Calls a tool, with progress and more; see [`Call`].
     pub fn request_call(&self, tool: &str, arguments: Extra, options: CallOptions) -> Call {
         start(&self.inner, tool, arguments, options)
+    }
+
+    /// Calls a tool, and comes back as soon as the server has answered or has made a task of the call.
+    /// [`call`](Self::call) would follow such a task to its end.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub async fn start_call(&self, tool: &str, arguments: Extra, options: CallOptions) -> Result<Started, CallError> {
+        start_call(&self.inner, tool, arguments, &options).await
+    }
+
+    /// A task that a call of a tool became before, maybe over another connection, by its id. Nothing is sent
+    /// until it is asked for.
+    pub fn task(&self, tool: impl Into<String>, id: impl Into<String>) -> TaskHandle {
+        TaskHandle::new(Arc::clone(&self.inner), tool.into(), id.into())
     }
 
     /// Reads a resource.

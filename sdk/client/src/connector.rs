@@ -11,7 +11,7 @@ use trunkline_http::client::Remote;
 use trunkline_proto::Timeouts;
 use trunkline_proto::client::{Agreement, Config, ConnectError as HandshakeError, Opening};
 use trunkline_transport::{Command, Tap, Transport, TransportError, TransportErrorKind, tapped};
-use trunkline_types::{Era, Implementation, Revision};
+use trunkline_types::{Era, Extension, Implementation, Revision};
 
 use crate::address::{Address, LEGACY, Link};
 use crate::cache::Lists;
@@ -30,6 +30,7 @@ pub struct Connector {
     config: Config,
     inputs: Arc<dyn AnyInputs>,
     tap: Option<Arc<dyn Tap>>,
+    tasks: bool,
 }
 
 enum Source {
@@ -57,6 +58,7 @@ impl Connector {
             config: Config::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
             inputs: Arc::new(NoInputs),
             tap: None,
+            tasks: true,
         }
     }
 
@@ -74,6 +76,12 @@ impl Connector {
     /// Answers what the server asks for. Default: nothing is offered.
     pub fn inputs(mut self, inputs: impl Inputs) -> Self {
         self.inputs = Arc::new(inputs);
+        self
+    }
+
+    /// Whether the server may make tasks of calls, which are then followed to their end. Default: yes.
+    pub fn tasks(mut self, may: bool) -> Self {
+        self.tasks = may;
         self
     }
 
@@ -118,9 +126,13 @@ impl Connector {
             mut config,
             inputs,
             tap,
+            tasks,
         } = self;
         let answers = Answers::new(inputs);
         config.capabilities = answers.capabilities().clone();
+        if tasks {
+            config.capabilities.add_extension(Extension::Tasks);
+        }
         let attempt = Attempt { config, answers, tap };
         match source {
             Source::Transport(transport) => attempt.connect(Link::given(transport)).await,

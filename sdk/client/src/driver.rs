@@ -396,6 +396,7 @@ impl<T: Transport> Driver<T> {
         Err(match answer {
             Answer::Complete(result) => return Ok(Outcome::Complete(result)),
             Answer::InputRequired(wanted) => return Ok(Outcome::InputRequired(wanted)),
+            Answer::Task(created) => return Ok(Outcome::Task(created)),
             Answer::Refused(error) => CallError::Refused(error),
             Answer::Invalid(why) => CallError::Invalid(why),
             Answer::TimedOut => CallError::TimedOut,

@@ -7,6 +7,7 @@ use trunkline_proto::client::{ConnectError as HandshakeError, RequestError, Unde
 use trunkline_transport::TransportError;
 use trunkline_types::{ErrorObject, code};
 
+use crate::TaskError;
 use crate::call::MAX_ROUNDS;
 
 /// Why a request has no usable result.
@@ -52,6 +53,8 @@ pub enum CallError {
     Mismatch(String),
     /// The arguments are not a JSON object.
     Arguments(String),
+    /// The call became a task, which has no usable result.
+    Task(Box<TaskError>),
 }
 
 /// The errors that come before any work: no valid request, no such method, no valid parameters; headers that do not
@@ -82,6 +85,8 @@ impl CallError {
             | Self::Lost { .. }
             | Self::Invalid(_)
             | Self::Mismatch(_)
+            // The work had begun when it became a task.
+            | Self::Task(_)
             // The server was at it already when it asked.
             | Self::TooManyRounds
             | Self::Unanswered(_) => true,
@@ -128,6 +133,7 @@ impl fmt::Display for CallError {
             ),
             Self::Unanswered(error) => write!(f, "the server asked for input that it does not get: {error}"),
             Self::Mismatch(why) => write!(f, "the tool ran, but its structured result is wrong: {why}"),
+            Self::Task(error) => error.fmt(f),
             Self::Arguments(why) => write!(f, "arguments must be a JSON object: {why}"),
         }
     }
@@ -186,14 +192,25 @@ fn next_step(error: &HandshakeError) -> &'static str {
     match error {
         HandshakeError::NoCommonRevision { .. } => "update the older of both",
         HandshakeError::Silent => "check that it is an MCP server, or allow it more time for its start",
-        HandshakeError::Ended { .. } => "run its command in a terminal to see why it ends",
+        HandshakeError::Ended { .. } => "run its command in a terminal, or read its log, to see why it ends",
         HandshakeError::Refused(_) => "check its own configuration, or update it",
-        HandshakeError::Undelivered(Undelivered {
-            status: Some(401 | 403),
-            ..
-        }) => "give it a header that authorizes you",
-        HandshakeError::Undelivered(_) => "check its address, and that it runs",
+        HandshakeError::Undelivered(undelivered) => next_step_over_http(undelivered),
         _ => "check that it is an MCP server and speaks this transport",
+    }
+}
+
+fn next_step_over_http(undelivered: &Undelivered) -> &'static str {
+    match undelivered.status {
+        None if undelivered.may_have_run => "check that an MCP server runs at this address",
+        None => "check its address, and that it runs",
+        Some(300..=399) => "if that is where the server is now, use that address",
+        Some(401 | 403) => "give it a header that authorizes you, or check the one that it was given",
+        Some(407) => "write a user name and a password into the address of the proxy",
+        Some(408 | 425 | 429 | 500..=599) => "try again later, or look into its log",
+        Some(200..=299 | 400 | 404..=406 | 410 | 415) => {
+            "check its address and its transport: this is not how an MCP server answers"
+        }
+        Some(_) => "check its address and its headers",
     }
 }
 
@@ -208,6 +225,7 @@ impl From<TransportError> for ConnectError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TaskFailure;
     use trunkline_transport::TransportErrorKind;
 
     #[test]
@@ -217,7 +235,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "the server ended before the handshake was done (exit status 3; last lines of stderr: no token); run its \
-             command in a terminal to see why it ends"
+             command in a terminal, or read its log, to see why it ends"
         );
         let refused = HandshakeError::Refused(ErrorObject::internal("no\n\x1b[2J"));
         let refused = ConnectError::Handshake(refused, None).to_string();
@@ -255,12 +273,22 @@ mod tests {
             };
             ConnectError::Handshake(HandshakeError::Undelivered(undelivered), None).to_string()
         };
-        assert!(
-            connect(None).ends_with("; check its address, and that it runs"),
-            "{}",
-            connect(None)
-        );
-        assert!(connect(Some(401)).ends_with("; give it a header that authorizes you"));
+        for (status, next) in [
+            (None, "check its address, and that it runs"),
+            (Some(200), "not how an MCP server answers"),
+            (Some(308), "use that address"),
+            (Some(401), "give it a header that authorizes you"),
+            (Some(404), "its address and its transport"),
+            (Some(407), "the proxy"),
+            (Some(413), "its address and its headers"),
+            (Some(503), "try again later"),
+        ] {
+            let said = connect(status);
+            assert!(
+                said.starts_with(r"connection\nrefused; ") && said.contains(next),
+                "{said}"
+            );
+        }
     }
 
     #[test]
@@ -274,6 +302,10 @@ mod tests {
             CallError::Refused(ErrorObject::new(-32000, "x")),
             CallError::Unanswered(ErrorObject::internal("x")),
             CallError::TooManyRounds,
+            CallError::Task(Box::new(TaskError {
+                id: "t".into(),
+                why: TaskFailure::Failed(ErrorObject::invalid_params("found out halfway")),
+            })),
             CallError::Lost {
                 diagnosis: diagnosis.clone(),
             },

@@ -9,6 +9,7 @@
 //!   a server to connect to,
 //! - [`Client`]: a connection to one server; clones share it,
 //! - [`Call`]: a running call, with its progress; dropping it cancels it,
+//! - [`TaskHandle`]: a call that goes on after its first answer, to hold on to,
 //! - [`Inputs`]: answers to what a server asks its client for,
 //! - [`CallError`]: a failure, or an outcome that nobody knows.
 //!
@@ -39,13 +40,16 @@
 //! | end of a connection | 10 s; a child process bounds its own |
 //! | bytes that wait to be written, requests that wait for answers | 64 MiB ([`MAX_QUEUED`]), 16 384 ([`MAX_WAITING`]); further requests are refused at once |
 //! | rounds of input in one request, questions in one round | 16 ([`MAX_ROUNDS`]), 64 ([`MAX_QUESTIONS`]) |
+//! | a call that became a task | followed for 1 hour ([`TASK_WAIT`], [`CallOptions::task_wait`]), polled every 0.1 to 60 s ([`MIN_POLL`], [`MAX_POLL`]) |
 //! | questions of a legacy server that are answered at the same time | 64 |
 //! | one list: pages, items, bytes | 1000 ([`MAX_LIST_PAGES`]), 100 000 ([`MAX_LIST_ITEMS`]), 64 MiB ([`MAX_LIST_BYTES`]) |
 //! | pages in a row without a new item | 3 ([`MAX_BARREN_PAGES`]) |
 //! | a list is kept | as long as the server says, at most a day ([`MAX_TTL`]) |
 //! | notices held for each slow reader | 256, 4 MiB ([`MAX_NOTICES`], [`MAX_NOTICE_BYTES`]) |
 //! | signs of progress held for each call | 64, 1 MiB |
+//! | streams of notices that broke off | opened again after 0.25 s to 30 s, longer from one failure to the next |
 //! | noise kept | the last 32 pieces, 200 bytes each ([`MAX_NOISE`]); all are counted |
+//! | a request over HTTP that only asks and broke off | sent once more |
 //! | command lines and addresses whose era is remembered | 64 |
 
 mod address;
@@ -63,6 +67,7 @@ mod output;
 mod ports;
 mod repeat;
 mod subscription;
+mod task;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -77,6 +82,7 @@ pub use listing::{Listing, MAX_BARREN_PAGES, MAX_LIST_BYTES, MAX_LIST_ITEMS, MAX
 pub use notices::{MAX_NOISE, MAX_NOTICE_BYTES, MAX_NOTICES, NoiseReport, Notice, NoticeStream};
 pub use output::Called;
 pub use subscription::Subscription;
+pub use task::{MAX_POLL, MIN_POLL, Started, TASK_WAIT, TaskError, TaskFailure, TaskHandle};
 #[cfg(feature = "http")]
 pub use trunkline_http::client::{Proxies, Remote, RemoteKind};
 pub use trunkline_proto::Timeouts;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 use trunkline_proto::client::Noise;
-use trunkline_types::{Extra, LogMessage, Method};
+use trunkline_types::{Extra, LogMessage, Method, Task};
 
 use crate::feed::{Fed, FeedReader, Held};
 
@@ -37,6 +37,8 @@ pub enum Notice {
         /// Its address.
         uri: String,
     },
+    /// A task that a subscription is about, as it stands now.
+    Task(Box<Task>),
     /// Another notice, as it came.
     Other {
         /// Which one.
@@ -57,6 +59,10 @@ impl Notice {
             Method::ResourceUpdatedNotice => match params.get("uri").and_then(Value::as_str) {
                 Some(uri) => Self::ResourceUpdated { uri: uri.to_owned() },
                 None => Self::Other { method, params },
+            },
+            Method::TaskNotice => match serde_json::from_value(Value::Object(params.clone())) {
+                Ok(task) => Self::Task(Box::new(task)),
+                Err(_) => Self::Other { method, params },
             },
             Method::LogNotice => match serde_json::from_value(Value::Object(params.clone())) {
                 Ok(message) => Self::Log(message),

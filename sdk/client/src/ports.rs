@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 use trunkline_proto::client::{Agreement, RequestOptions};
 use trunkline_transport::Backoff;
-use trunkline_types::{Extra, InputRequiredResult, LogLevel, Method, Progress, SubscriptionFilter};
+use trunkline_types::{CreateTaskResult, Extra, InputRequiredResult, LogLevel, Method, Progress, SubscriptionFilter};
 
 use crate::feed::FeedWriter;
 use crate::inputs::Answers;
@@ -21,6 +21,7 @@ pub(crate) const SUBMITTED: usize = 256;
 pub(crate) enum Outcome {
     Complete(Box<RawValue>),
     InputRequired(Box<InputRequiredResult>),
+    Task(Box<CreateTaskResult>),
 }
 
 /// A request on its way to the connection.

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use serde_json::value::RawValue;
 use trunkline_proto::client::RequestOptions;
 use trunkline_types::{Extra, HttpShape, Method, Progress, Tool, code};
 
 use crate::CallError;
+use crate::call::Exchanged;
 use crate::client::Inner;
 use crate::feed::FeedWriter;
 use crate::ports::Outcome;
@@ -22,6 +22,7 @@ fn is_safe(method: Method) -> bool {
             | Method::ListResourceTemplates
             | Method::ListPrompts
             | Method::ReadResource
+            | Method::GetTask
     )
 }
 
@@ -60,9 +61,10 @@ impl Inner {
         params: Extra,
         options: &RequestOptions,
         progress: Option<FeedWriter<Progress>>,
-    ) -> Result<Box<RawValue>, CallError> {
+    ) -> Result<Exchanged, CallError> {
         let again = self.mirrors().then(|| params.clone());
-        let refused = match self.exchange(Method::CallTool, params, options, progress.clone()).await {
+        let sent = self.exchange_rounds(Method::CallTool, params, options, progress.clone());
+        let refused = match sent.await {
             Err(CallError::Refused(error)) if error.code == code::HEADER_MISMATCH => error,
             other => return other,
         };
@@ -73,6 +75,6 @@ impl Inner {
         if self.list::<Tool>().await.is_err() {
             return Err(CallError::Refused(refused));
         }
-        self.exchange(Method::CallTool, params, options, progress).await
+        self.exchange_rounds(Method::CallTool, params, options, progress).await
     }
 }

@@ -149,6 +149,8 @@ impl Inner {
             resource_subscriptions: wanted
                 .resource_subscriptions
                 .filter(|_| resources.subscribe == Some(true)),
+            // The extension is not defined for legacy revisions.
+            task_ids: None,
             extra: Extra::new(),
         }
     }
@@ -165,7 +167,7 @@ pub(crate) fn wants(filter: &SubscriptionFilter, notice: &Notice) -> bool {
             .iter()
             .flatten()
             .any(|watched| is_part(uri, watched)),
-        Notice::Log(_) | Notice::Other { .. } | Notice::Missed(_) => false,
+        Notice::Task(_) | Notice::Log(_) | Notice::Other { .. } | Notice::Missed(_) => false,
     }
 }
 

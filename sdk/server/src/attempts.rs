@@ -11,9 +11,11 @@ use serde_json::{Map, Value, json};
 use trunkline_proto::{Sealed, Sealer, Shape};
 use trunkline_types::{ErrorObject, InputRequiredResult, ResultType, clip};
 
-use crate::context::random_name;
+use crate::context::{Origin, random_name};
 use crate::dispatch::unwritable;
-use crate::input::{Questions, Wanted, brought_key, shown_key};
+use crate::input::{Questions, Wanted, Wish, brought_key, shown_key};
+use crate::registry::Shared;
+use crate::task::Live;
 use crate::{BoxFuture, Context, ServerRequest};
 
 /// How often one request may ask its client before it is given up.
@@ -37,44 +39,77 @@ pub(crate) enum Ran<T> {
     Asks(Box<RawValue>),
 }
 
-pub(crate) struct Attempts<S> {
-    /// The params that make the request what it is. Looked at only where a state is read or written.
-    salient: S,
+/// The answers that a request has so far. Each attempt starts its handler from the beginning with them.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts {
     answers: Map<String, Value>,
     round: u32,
     /// When the state that the client sent ends, and its name.
     state: Option<(u64, String)>,
 }
 
-/// The questions of one attempt. Dropping it tells tasks that the handler left behind.
-struct Attempt(Arc<Mutex<Questions>>);
+/// One request as its client is asked for more: what it is, and what its answers look like.
+pub(crate) struct Asking<'a, S> {
+    pub(crate) request: &'a ServerRequest,
+    pub(crate) shape: &'a Shape<'a>,
+    /// The params that make the request what it is. Looked at only where a state is read or written.
+    pub(crate) salient: S,
+}
 
-impl Attempt {
-    fn questions(&self) -> MutexGuard<'_, Questions> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+impl<S: Fn() -> Value> Asking<'_, S> {
+    fn fingerprint(&self) -> String {
+        Sealer::fingerprint(self.request.method.name(), &(self.salient)())
     }
 }
 
-impl Drop for Attempt {
+/// A handler that runs. Dropping it tells tasks that the handler left behind.
+pub(crate) struct Attempt<T> {
+    running: BoxFuture<T>,
+    questions: Arc<Mutex<Questions>>,
+}
+
+/// Where an attempt stops.
+pub(crate) enum Stop<T> {
+    Done(T),
+    Wishes(Wish),
+}
+
+impl<T> Attempt<T> {
+    fn questions(&self) -> MutexGuard<'_, Questions> {
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the handler until it is done or cannot go on.
+    pub(crate) async fn stop(&mut self) -> Stop<T> {
+        poll_fn(|cx| match self.running.as_mut().poll(cx) {
+            Poll::Ready(done) => Poll::Ready(Stop::Done(done)),
+            Poll::Pending => self.questions().poll_wish(cx).map(Stop::Wishes),
+        })
+        .await
+    }
+
+    /// Tells the handler that its request goes on as a task, or that it does not.
+    pub(crate) fn decide(&self, task: Option<Arc<Live>>) {
+        self.questions().decide(task);
+    }
+}
+
+impl<T> Drop for Attempt<T> {
     fn drop(&mut self) {
         self.questions().end();
     }
 }
 
-impl<S: Fn() -> Value> Attempts<S> {
+impl Attempts {
     /// Whether nothing was asked yet.
     pub(crate) fn is_first(&self) -> bool {
         self.round == 0
     }
 
     /// The first attempt, or the next one if the client answers questions of an earlier one.
-    pub(crate) fn open(request: &ServerRequest, salient: S) -> Result<Self, ErrorObject> {
-        let mut attempts = Self {
-            salient,
-            answers: Map::new(),
-            round: 0,
-            state: None,
-        };
+    pub(crate) fn open(asking: &Asking<'_, impl Fn() -> Value>) -> Result<Self, ErrorObject> {
+        let mut attempts = Self::default();
+        let request = asking.request;
         let Some(params) = request
             .params
             .as_deref()
@@ -91,10 +126,7 @@ impl<S: Fn() -> Value> Attempts<S> {
             Answered::default()
         };
         let given = answered.input_responses.unwrap_or_default();
-        if let Some((key, _)) = given.iter().find(|(_, answer)| !answer.is_object()) {
-            let why = format!("invalid params: the answer to `{}` is no object", clip(key));
-            return Err(ErrorObject::invalid_params(why));
-        }
+        check_answers(&given)?;
         let Some(state) = answered.request_state else {
             // Nothing was asked yet. What a question is named for is kept for it.
             let named = given
@@ -105,12 +137,7 @@ impl<S: Fn() -> Value> Attempts<S> {
         };
         let sealer = request.origin.shared.sealer().ok_or_else(no_randomness)?;
         let sealed = sealer
-            .open(
-                &state,
-                seconds_now(),
-                &request.origin.principal,
-                &attempts.fingerprint(request),
-            )
+            .open(&state, seconds_now(), &request.origin.principal, &asking.fingerprint())
             .map_err(|error| ErrorObject::invalid_params(error.to_string()))?;
         attempts.answers = sealed.answers;
         // Only what was asked for counts; anything else is ignored
@@ -124,62 +151,93 @@ impl<S: Fn() -> Value> Attempts<S> {
         Ok(attempts)
     }
 
-    fn fingerprint(&self, request: &ServerRequest) -> String {
-        Sealer::fingerprint(request.method.name(), &(self.salient)())
-    }
-
-    /// Runs until the handler is done, or, in the modern era, until it asks.
-    pub(crate) async fn run<T>(
-        &mut self,
-        request: &ServerRequest,
-        shape: &Shape<'_>,
-        start: impl Fn(&Context) -> Result<BoxFuture<T>, ErrorObject>,
-    ) -> Result<Ran<T>, ErrorObject> {
-        // A state serves once, or a yes could be cashed in many times. It counts from here, where the handler
-        // starts: who is turned away before may come again with it.
+    /// Takes note that the client's state is used. A state serves once, or a yes could be cashed in many
+    /// times. It counts from where the handler starts: who is turned away before may come again with it.
+    pub(crate) fn spend(&mut self, shared: &Shared) -> Result<(), ErrorObject> {
         if let Some((expires, nonce)) = self.state.take()
-            && !request.origin.shared.spend_state(seconds_now(), expires, nonce)
+            && !shared.spend_state(seconds_now(), expires, nonce)
         {
             return Err(ErrorObject::invalid_params(
                 "requestState was used already; send the request again without it",
             ));
         }
-        loop {
-            let questions = Arc::new(Mutex::new(Questions::with_answers(self.answers.clone())));
-            let attempt = Attempt(Arc::clone(&questions));
-            let context = Context::asking(Arc::clone(&request.origin), questions);
-            let mut running = start(&context)?;
-            let stopped = poll_fn(|cx| match running.as_mut().poll(cx) {
-                Poll::Ready(done) => Poll::Ready(Ok(done)),
-                Poll::Pending => attempt.questions().poll_wanted(cx).map(Err),
-            })
-            .await;
-            drop(running);
-            drop(attempt);
-            let wanted = match stopped {
-                Ok(done) => return Ok(Ran::Done(done)),
-                Err(wanted) => wanted,
-            };
-            self.round += 1;
-            if self.round > MAX_ROUNDS {
-                return Err(ErrorObject::internal(format!(
-                    "the client was asked {MAX_ROUNDS} times without an end"
-                )));
-            }
-            if request.origin.profile.input_required {
-                return self.ask_by_result(request, shape, wanted).map(Ran::Asks);
-            }
-            self.ask_by_request(request, wanted).await?;
+        Ok(())
+    }
+
+    /// Starts the handler with the answers so far, which it gives back when it stops.
+    pub(crate) fn begin<T>(
+        &mut self,
+        origin: &Arc<Origin>,
+        task: Option<Arc<Live>>,
+        start: impl Fn(&Context) -> Result<BoxFuture<T>, ErrorObject>,
+    ) -> Result<Attempt<T>, ErrorObject> {
+        let answers = std::mem::take(&mut self.answers);
+        let questions = Arc::new(Mutex::new(Questions::new(answers, task)));
+        let context = Context::asking(Arc::clone(origin), Arc::clone(&questions));
+        let running = start(&context)?;
+        Ok(Attempt { running, questions })
+    }
+
+    /// Ends an attempt that waits for answers, and counts one more round of questions.
+    pub(crate) fn next_round<T>(&mut self, stopped: Attempt<T>) -> Result<(), ErrorObject> {
+        self.answers = stopped.questions().take_answers();
+        drop(stopped);
+        self.round += 1;
+        if self.round > MAX_ROUNDS {
+            return Err(ErrorObject::internal(format!(
+                "the client was asked {MAX_ROUNDS} times without an end"
+            )));
         }
+        Ok(())
+    }
+
+    /// Takes the answers of one round.
+    pub(crate) fn take_answers(&mut self, answers: Map<String, Value>) {
+        self.answers.extend(answers);
+    }
+
+    /// Runs until the handler is done, or, in the modern era, until it asks. It never becomes a task.
+    pub(crate) async fn run<T>(
+        &mut self,
+        asking: &Asking<'_, impl Fn() -> Value>,
+        start: impl Fn(&Context) -> Result<BoxFuture<T>, ErrorObject>,
+    ) -> Result<Ran<T>, ErrorObject> {
+        self.spend(&asking.request.origin.shared)?;
+        loop {
+            let mut attempt = self.begin(&asking.request.origin, None, &start)?;
+            let wanted = loop {
+                match attempt.stop().await {
+                    Stop::Done(done) => return Ok(Ran::Done(done)),
+                    Stop::Wishes(Wish::Answers(wanted)) => break wanted,
+                    Stop::Wishes(Wish::Task) => attempt.decide(None),
+                }
+            };
+            self.next_round(attempt)?;
+            if let Some(reply) = self.ask(asking, wanted).await? {
+                return Ok(Ran::Asks(reply));
+            }
+        }
+    }
+
+    /// Asks the client: by a result, which is returned, or by requests, whose answers are taken here.
+    pub(crate) async fn ask(
+        &mut self,
+        asking: &Asking<'_, impl Fn() -> Value>,
+        wanted: Vec<Wanted>,
+    ) -> Result<Option<Box<RawValue>>, ErrorObject> {
+        if asking.request.origin.profile.input_required {
+            return self.ask_by_result(asking, wanted).map(Some);
+        }
+        self.ask_by_request(asking.request, wanted).await.map(|()| None)
     }
 
     /// Modern: the questions are the result, and the state travels with them.
     fn ask_by_result(
         &self,
-        request: &ServerRequest,
-        shape: &Shape<'_>,
+        asking: &Asking<'_, impl Fn() -> Value>,
         wanted: Vec<Wanted>,
     ) -> Result<Box<RawValue>, ErrorObject> {
+        let request = asking.request;
         let mut questions = Map::new();
         let mut asked = Vec::with_capacity(wanted.len());
         for (key, question) in wanted {
@@ -191,7 +249,7 @@ impl<S: Fn() -> Value> Attempts<S> {
             principal: request.origin.principal.clone(),
             expires: seconds_now() + STATE_LIFETIME,
             nonce: random_name().ok_or_else(no_randomness)?,
-            request: self.fingerprint(request),
+            request: asking.fingerprint(),
             round: self.round,
             asked,
             answers: self.answers.clone(),
@@ -205,7 +263,10 @@ impl<S: Fn() -> Value> Attempts<S> {
             request_state: Some(state),
             ..InputRequiredResult::default()
         };
-        shape.write(&mut result, &ResultType::InputRequired).map_err(unwritable)
+        asking
+            .shape
+            .write(&mut result, &ResultType::InputRequired)
+            .map_err(unwritable)
     }
 
     /// Legacy: each question is a request of the server's own.
@@ -224,8 +285,18 @@ impl<S: Fn() -> Value> Attempts<S> {
     }
 }
 
-fn no_randomness() -> ErrorObject {
-    ErrorObject::internal("the system gives no randomness to seal the request's state with")
+/// Every answer is an object, whatever its question
+/// ([answers](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses)).
+pub(crate) fn check_answers(given: &Map<String, Value>) -> Result<(), ErrorObject> {
+    if let Some((key, _)) = given.iter().find(|(_, answer)| !answer.is_object()) {
+        let why = format!("invalid params: the answer to `{}` is no object", clip(key));
+        return Err(ErrorObject::invalid_params(why));
+    }
+    Ok(())
+}
+
+pub(crate) fn no_randomness() -> ErrorObject {
+    ErrorObject::internal("the system gives no randomness, without which nothing can be named safely")
 }
 
 fn seconds_now() -> u64 {

@@ -17,9 +17,10 @@ use trunkline_types::{
 };
 
 use crate::attempts::REFUSED;
-use crate::input::{Elicited, InputError, Next, Questions, read_form};
+use crate::input::{Continued, Elicited, InputError, Next, Questions, read_form};
 use crate::registry::Shared;
 use crate::schemas::{check_form, form_schema};
+use crate::task::Live;
 
 /// How many notices one connection holds for its client before further ones are dropped.
 pub(crate) const NOTICES_HELD: usize = 1024;
@@ -211,7 +212,17 @@ impl Context {
     /// Nothing is sent if the client did not ask for progress, or if the value did not grow
     /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress#progress-flow)).
     /// A client that does not read fast enough misses some.
+    ///
+    /// In a task, the message becomes the one that the task shows, and the numbers go nowhere: tasks have no
+    /// progress of their own
+    /// ([rule](https://modelcontextprotocol.io/seps/2663-tasks-extension#task-status-notifications)).
     pub fn progress(&self, progress: f64, total: Option<f64>, message: &str) {
+        if let Some(task) = self.task() {
+            if !message.is_empty() {
+                task.say(message);
+            }
+            return;
+        }
         let Some(token) = &self.origin.meta.progress_token else {
             return;
         };
@@ -250,6 +261,37 @@ impl Context {
         };
         let message = encode::notification(Method::LogNotice.name(), Some(&message));
         self.origin.send(&self.origin.sending(), message);
+    }
+
+    /// Goes on as a task from here, if the tool was registered for it
+    /// ([`TaskSupport::on_demand`](crate::TaskSupport::on_demand)) and the client can follow one. The client
+    /// then gets a task in place of the result, and the handler runs on without it. Whether it does: where it
+    /// does not, the call stays an ordinary one. In what is a task already nothing changes.
+    ///
+    /// When the handler asks something afterwards, it starts again with the answer, as always. So come here
+    /// again each time, and change nothing before the last question.
+    ///
+    /// # Errors
+    /// [`InputError::Over`] if the request was answered, cancelled or started again meanwhile.
+    pub async fn continue_as_task(&self) -> Result<bool, InputError> {
+        let Some(questions) = &self.questions else {
+            return Ok(false);
+        };
+        let continued = {
+            let mut questions = questions.lock().unwrap_or_else(PoisonError::into_inner);
+            questions.continue_as_task()?
+        };
+        match continued {
+            Continued::Known(known) => Ok(known),
+            Continued::Wait(decision) => decision.await.map_err(|_| InputError::Over),
+        }
+    }
+
+    /// The task that the request is, as long as this attempt at it runs.
+    fn task(&self) -> Option<Arc<Live>> {
+        let questions = self.questions.as_ref()?;
+        let questions = questions.lock().unwrap_or_else(PoisonError::into_inner);
+        questions.task().cloned()
     }
 
     /// Lets go of the HTTP connection that the client waits on, if it may come back for the rest: it is asked to

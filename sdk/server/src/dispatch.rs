@@ -14,13 +14,15 @@ use trunkline_types::{
     ReadResourceParams, ReadResourceResult, clip, code,
 };
 
-use crate::attempts::{Attempts, Ran};
+use crate::attempts::{Asking, Attempts, Ran};
 use crate::completion::{self, Completing};
 use crate::error::Kind;
 use crate::page::page;
 use crate::registry::Registry;
 use crate::resource::not_found;
-use crate::{Reply, ServerRequest, ToolError};
+use crate::task::{self, Job, Mode};
+use crate::tool::Registered;
+use crate::{Context, Reply, ServerRequest, ToolError};
 
 /// The params of a tool call, borrowed from the request.
 #[derive(Deserialize)]
@@ -59,6 +61,9 @@ async fn route(request: &ServerRequest, registry: &Arc<Registry>) -> Reply {
         Method::GetPrompt => get_prompt(request, registry).await,
         Method::ReadResource => read_resource(request, registry).await,
         Method::Complete => complete(request, registry).await,
+        Method::GetTask => task::get(request, registry, &shape(request, registry)).await,
+        Method::UpdateTask => task::update(request, registry, &shape(request, registry)).await,
+        Method::CancelTask => task::cancel(request, registry, &shape(request, registry)).await,
         Method::ListTools | Method::ListPrompts | Method::ListResources | Method::ListResourceTemplates => {
             let cursor = decode::<ListParams>(params)?.cursor;
             list(request, registry, cursor.as_deref())
@@ -128,7 +133,7 @@ fn list(request: &ServerRequest, registry: &Registry, cursor: Option<&str>) -> R
     }
 }
 
-async fn call_tool(request: &ServerRequest, registry: &Registry) -> Reply {
+async fn call_tool(request: &ServerRequest, registry: &Arc<Registry>) -> Reply {
     let text = request.params.as_deref().map_or("{}", RawValue::get);
     let invalid = |error: serde_json::Error| ErrorObject::invalid_params(format!("invalid params: {error}"));
     let params: CallParams<'_> = serde_json::from_str(text).map_err(invalid)?;
@@ -140,11 +145,14 @@ async fn call_tool(request: &ServerRequest, registry: &Registry) -> Reply {
     if !arguments.is_object() {
         return Err(ErrorObject::invalid_params("`arguments` must be an object"));
     }
+    let mode = task::mode(request, registry, tool)?;
     let shape = shape(request, registry);
-    let mut attempts = Attempts::open(
+    let asking = Asking {
         request,
-        || json!({ "name": name, "arguments": params.given().unwrap_or_default() }),
-    )?;
+        shape: &shape,
+        salient: || json!({ "name": name, "arguments": params.given().unwrap_or_default() }),
+    };
+    let mut attempts = Attempts::open(&asking)?;
     if let Err(error) = tool.admit(request, attempts.is_first()) {
         return finish_call(&shape, Err(error));
     }
@@ -154,18 +162,34 @@ async fn call_tool(request: &ServerRequest, registry: &Registry) -> Reply {
             BadArguments::ExecutionError => finish_call(&shape, Err(ToolError::new(why))),
         };
     }
-    let outcome = attempts
-        .run(request, &shape, |context| Ok(tool.start(arguments.clone(), context)))
-        .await?;
-    match outcome {
-        Ran::Done(result) => {
-            if let Ok(result) = &result {
-                tool.check_result(result).map_err(ErrorObject::internal)?;
-            }
-            finish_call(&shape, result)
-        }
-        Ran::Asks(reply) => Ok(reply),
+    let Mode::Task { tasks, on_demand } = mode else {
+        let start = |context: &Context| Ok(tool.start(arguments.clone(), context));
+        return match attempts.run(&asking, start).await? {
+            Ran::Done(result) => conclude(&shape, tool, result),
+            Ran::Asks(reply) => Ok(reply),
+        };
+    };
+    attempts.spend(&request.origin.shared)?;
+    let job = Job {
+        registry: Arc::clone(registry),
+        tool: Arc::clone(tool),
+        origin: Arc::clone(&request.origin),
+        arguments,
+        attempts,
+    };
+    if on_demand {
+        task::run_on_demand(&tasks, job, &asking).await
+    } else {
+        tasks.start(job, None, &shape).await
     }
+}
+
+/// The reply of a call from what its handler returned.
+pub(crate) fn conclude(shape: &Shape<'_>, tool: &Registered, result: Result<CallToolResult, ToolError>) -> Reply {
+    if let Ok(result) = &result {
+        tool.check_result(result).map_err(ErrorObject::internal)?;
+    }
+    finish_call(shape, result)
 }
 
 fn finish_call(shape: &Shape<'_>, result: Result<CallToolResult, ToolError>) -> Reply {
@@ -187,9 +211,14 @@ async fn get_prompt(request: &ServerRequest, registry: &Registry) -> Reply {
     };
     let arguments = params.arguments.unwrap_or_default();
     let shape = shape(request, registry);
-    let mut attempts = Attempts::open(request, || json!({ "name": params.name, "arguments": &arguments }))?;
+    let asking = Asking {
+        request,
+        shape: &shape,
+        salient: || json!({ "name": params.name, "arguments": &arguments }),
+    };
+    let mut attempts = Attempts::open(&asking)?;
     match attempts
-        .run(request, &shape, |context| prompt.start(arguments.clone(), context))
+        .run(&asking, |context| prompt.start(arguments.clone(), context))
         .await?
     {
         Ran::Done(result) => {
@@ -221,11 +250,14 @@ async fn read_resource(request: &ServerRequest, registry: &Registry) -> Reply {
         return Err(not_found(&uri));
     };
     let shape = shape(request, registry);
-    let mut attempts = Attempts::open(request, || json!({ "uri": uri }))?;
+    let asking = Asking {
+        request,
+        shape: &shape,
+        salient: || json!({ "uri": uri }),
+    };
+    let mut attempts = Attempts::open(&asking)?;
     match attempts
-        .run(request, &shape, |context| {
-            Ok(read(uri.clone(), variables.clone(), context))
-        })
+        .run(&asking, |context| Ok(read(uri.clone(), variables.clone(), context)))
         .await?
     {
         Ran::Done(result) => {

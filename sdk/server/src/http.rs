@@ -1,5 +1,6 @@
 //! Serving over HTTP: the server as what answers the requests of an endpoint.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll};
 
@@ -9,7 +10,7 @@ use trunkline_http::server::{Answering, Application, ApplicationRequest, Endpoin
 use trunkline_proto::server::Config;
 
 use crate::context::{Origin, Outlet, Sending};
-use crate::registry::{self, Shared};
+use crate::registry;
 use crate::serve::guarded;
 use crate::service::RequestService;
 use crate::{DefinitionError, ServeError, Server, ServerRequest};
@@ -32,7 +33,7 @@ impl Server {
     /// If something that was registered cannot be served.
     pub fn http(&self, options: Options) -> Result<Endpoint, DefinitionError> {
         self.check()?;
-        Ok(Endpoint::new(Served(self.shared()), options))
+        Ok(Endpoint::new(Served(self.clone()), options))
     }
 
     /// Serves HTTP on an address, such as `127.0.0.1:3000`, until the process ends. The endpoint is `/mcp`; `/sse`
@@ -66,18 +67,20 @@ impl Server {
     }
 }
 
+/// A clone of the server: its tasks live as long as the endpoint.
 #[derive(Debug)]
-struct Served(Arc<Shared>);
+struct Served(Server);
 
 impl Application for Served {
     fn config(&self) -> Arc<Config> {
-        self.0.config()
+        self.0.shared().config()
     }
 
     fn answer(&self, request: ApplicationRequest) -> Answering {
-        let service = self.0.registry().service.clone();
+        let shared = self.0.shared();
+        let service = shared.registry().service.clone();
         let origin = Arc::new(Origin {
-            shared: Arc::clone(&self.0),
+            shared: Arc::clone(shared),
             profile: request.profile,
             client: request.client,
             meta: request.meta,
@@ -96,11 +99,11 @@ impl Application for Served {
     }
 
     fn changes(&self) -> Box<dyn trunkline_http::server::Changes> {
-        Box::new(self.0.listen())
+        Box::new(self.0.shared().listen())
     }
 
     fn mirrored(&self, tool: &str) -> Option<Arc<MirroredParams>> {
-        self.0.registry().tools.get(tool)?.mirrored()
+        self.0.shared().registry().tools.get(tool)?.mirrored()
     }
 }
 
@@ -110,5 +113,9 @@ impl trunkline_http::server::Changes for registry::Changes {
             registry::News::Change(change) => News::Change(change),
             registry::News::Everything => News::Everything,
         })
+    }
+
+    fn watch(&mut self, principal: &str, tasks: BTreeSet<String>) {
+        Self::watch(self, principal, tasks);
     }
 }

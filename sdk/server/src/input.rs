@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use serde::Deserialize;
@@ -13,7 +14,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 use trunkline_proto::Sealer;
-use trunkline_types::{ClientFeature, ElicitAction, ElicitResult, ErrorObject, Extra, InputRequest, code};
+use trunkline_types::{ClientFeature, ElicitAction, ElicitResult, ErrorObject, Extra, InputRequest};
+
+use crate::task::Live;
 
 /// How often a question may differ from the one that was answered before it is given up.
 const MAX_CHANGES: usize = 3;
@@ -110,8 +113,7 @@ impl InputError {
         else {
             return None;
         };
-        let data = serde_json::json!({ "requiredCapabilities": required });
-        Some(ErrorObject::new(code::MISSING_CLIENT_CAPABILITY, self.to_string()).with_data(data))
+        Some(ErrorObject::missing_client_capability(self.to_string(), required))
     }
 }
 
@@ -154,6 +156,23 @@ pub(crate) enum Next {
     Wait(oneshot::Receiver<()>),
 }
 
+/// Whether a request goes on as a task.
+#[derive(Debug)]
+pub(crate) enum Continued {
+    Known(bool),
+    /// To be heard from here; closes when the attempt is over.
+    Wait(oneshot::Receiver<bool>),
+}
+
+/// What an attempt cannot go on without.
+#[derive(Debug)]
+pub(crate) enum Wish {
+    /// Answers to these questions.
+    Answers(Vec<Wanted>),
+    /// To hear whether it goes on as a task.
+    Task,
+}
+
 /// The questions of one attempt at a request, and the answers of earlier attempts.
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
@@ -162,6 +181,10 @@ pub(crate) struct Questions {
     names: HashSet<String>,
     count: u32,
     wanted: Vec<Wanted>,
+    /// Whether it is decided if the request goes on as a task, and who waits to hear of it.
+    decided: bool,
+    deciding: Vec<oneshot::Sender<bool>>,
+    task: Option<Arc<Live>>,
     /// Wakes the attempt: a question may be asked in a task of its own.
     attempt: Option<Waker>,
     waiting: Vec<oneshot::Sender<()>>,
@@ -169,11 +192,49 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    pub(crate) fn with_answers(answers: Map<String, Value>) -> Self {
+    /// The questions of the next attempt, at a request that may be a task already.
+    pub(crate) fn new(answers: Map<String, Value>, task: Option<Arc<Live>>) -> Self {
         Self {
             answers,
+            decided: task.is_some(),
+            task,
             ..Self::default()
         }
+    }
+
+    /// The task that the request is.
+    pub(crate) fn task(&self) -> Option<&Arc<Live>> {
+        self.task.as_ref().filter(|_| !self.over)
+    }
+
+    /// Whether the request goes on as a task, which is asked for if nobody decided it yet.
+    pub(crate) fn continue_as_task(&mut self) -> Result<Continued, InputError> {
+        if self.over {
+            return Err(InputError::Over);
+        }
+        if self.decided {
+            return Ok(Continued::Known(self.task.is_some()));
+        }
+        let (decided, decision) = oneshot::channel();
+        self.deciding.push(decided);
+        if let Some(attempt) = self.attempt.take() {
+            attempt.wake();
+        }
+        Ok(Continued::Wait(decision))
+    }
+
+    /// Tells the handler that its request goes on as a task, or that it does not.
+    pub(crate) fn decide(&mut self, task: Option<Arc<Live>>) {
+        (self.decided, self.task) = (true, task);
+        for waiting in self.deciding.drain(..) {
+            // Whoever asked may have stopped waiting.
+            let _ = waiting.send(self.task.is_some());
+        }
+    }
+
+    /// All answers so far.
+    pub(crate) fn take_answers(&mut self) -> Map<String, Value> {
+        std::mem::take(&mut self.answers)
     }
 
     /// The place of the next question among those of the attempt.
@@ -221,19 +282,23 @@ impl Questions {
         Ok(Next::Wait(over))
     }
 
-    /// Takes the questions that have no answer yet, or wakes the attempt when there is one.
-    pub(crate) fn poll_wanted(&mut self, cx: &TaskContext<'_>) -> Poll<Vec<Wanted>> {
-        if self.wanted.is_empty() {
-            self.attempt = Some(cx.waker().clone());
-            return Poll::Pending;
+    /// What the attempt cannot go on without, or wakes it when there is something.
+    pub(crate) fn poll_wish(&mut self, cx: &TaskContext<'_>) -> Poll<Wish> {
+        if !self.wanted.is_empty() {
+            return Poll::Ready(Wish::Answers(std::mem::take(&mut self.wanted)));
         }
-        Poll::Ready(std::mem::take(&mut self.wanted))
+        if !self.deciding.is_empty() {
+            return Poll::Ready(Wish::Task);
+        }
+        self.attempt = Some(cx.waker().clone());
+        Poll::Pending
     }
 
     /// Ends the attempt: who still waits for an answer gets none.
     pub(crate) fn end(&mut self) {
         self.over = true;
         self.waiting.clear();
+        self.deciding.clear();
         self.attempt = None;
     }
 }

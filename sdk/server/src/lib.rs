@@ -36,6 +36,7 @@
 //! The types to know first:
 //! - [`Server`]: what is registered, and `serve_*`,
 //! - [`Tool`]: a handler with title, annotations, rate limit and access check,
+//! - [`TaskSupport`] and [`TaskStore`]: calls that go on after their first answer,
 //! - [`Context`]: progress, log, and questions to the client, the same in both eras,
 //! - [`ToolError`]: what the model reads when a tool fails.
 
@@ -50,6 +51,7 @@ mod http;
 mod input;
 mod limit;
 mod page;
+mod panics;
 mod prompt;
 mod registry;
 mod reply;
@@ -59,6 +61,7 @@ mod serve;
 mod server;
 mod service;
 mod spent;
+mod task;
 mod tool;
 mod uri_template;
 
@@ -72,6 +75,7 @@ pub use reply::{IntoToolResult, Json};
 pub use resource::{IntoContents, UriVariables};
 pub use server::Server;
 pub use service::{Reply, RequestService, ServerRequest};
+pub use task::{InMemoryTasks, StoreFuture, TaskStore, TaskStoreError, TaskSupport};
 pub use tool::{IntoTool, Tool};
 /// One HTTP endpoint, what it accepts and keeps, an address to serve it on, and who was authenticated.
 #[cfg(feature = "http")]

@@ -1,7 +1,7 @@
 //! What is registered with a server, and what all its connections share.
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::task::{Context, Poll};
@@ -9,13 +9,14 @@ use std::task::{Context, Poll};
 use tokio::sync::broadcast;
 use trunkline_proto::Sealer;
 use trunkline_proto::server::{Change, Config};
-use trunkline_types::{Extra, ListCapability, Resource, ResourcesCapability, ServerCapabilities};
+use trunkline_types::{Extension, Extra, ListCapability, Resource, ResourcesCapability, ServerCapabilities};
 
 use crate::completion::{CompletionEntry, CompletionKey};
 use crate::prompt::PromptEntry;
 use crate::resource::{Readable, Template};
 use crate::service::RequestService;
 use crate::spent::SpentStates;
+use crate::task::{Tasks, WatchedTasks};
 use crate::tool::Registered;
 use crate::{BoxFuture, DefinitionError};
 
@@ -40,6 +41,7 @@ pub(crate) struct Registry {
     pub(crate) completions: HashMap<CompletionKey, CompletionEntry>,
     pub(crate) states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     pub(crate) service: Option<RequestService>,
+    pub(crate) tasks: Option<Arc<Tasks>>,
     pub(crate) fault: Option<DefinitionError>,
 }
 
@@ -58,6 +60,7 @@ impl Registry {
             completions: HashMap::new(),
             states: HashMap::new(),
             service: None,
+            tasks: None,
             fault: None,
         }
     }
@@ -89,6 +92,9 @@ impl Registry {
         }
         if !self.completions.is_empty() {
             capabilities.completions.get_or_insert_with(Extra::new);
+        }
+        if self.tasks.is_some() {
+            capabilities.add_extension(Extension::Tasks);
         }
         if self.logging {
             capabilities.logging.get_or_insert_with(Extra::new);
@@ -131,6 +137,17 @@ impl Registry {
                 });
             }
         }
+        let only_task = |tool: &Arc<Registered>| tool.task_support().is_some_and(|support| support.is_required());
+        if self.tasks.is_none()
+            && let Some((name, _)) = self.tools.iter().find(|(_, tool)| only_task(tool))
+        {
+            return Err(DefinitionError::Unusable {
+                kind: "tool",
+                name: name.clone(),
+                why: "it runs as a task only, and there is no store for tasks; give the server one with `.tasks(…)`"
+                    .to_owned(),
+            });
+        }
         for (of, argument) in self.completions.keys() {
             let prompt = self.prompts.get(of).is_some_and(|prompt| prompt.takes(argument));
             let template = self
@@ -162,12 +179,25 @@ pub(crate) enum News {
 /// The changes that one connection has not heard of yet.
 pub(crate) struct Changes {
     next: BoxFuture<(News, broadcast::Receiver<Change>)>,
+    tasks: Option<Arc<Tasks>>,
+    /// Tasks have a channel of their own: they change often, and few listen.
+    watched: Option<WatchedTasks>,
 }
 
 impl Changes {
-    fn new(changes: broadcast::Receiver<Change>) -> Self {
+    fn new(changes: broadcast::Receiver<Change>, tasks: Option<Arc<Tasks>>) -> Self {
         Self {
             next: Box::pin(Self::hear(changes)),
+            tasks,
+            watched: None,
+        }
+    }
+
+    /// Which tasks a principal listens to from now on. How those stand that are new among them is told soon.
+    pub(crate) fn watch(&mut self, principal: &str, ids: BTreeSet<String>) {
+        if let Some(tasks) = self.tasks.as_ref().filter(|_| !ids.is_empty()) {
+            let watched = self.watched.get_or_insert_with(|| WatchedTasks::new(tasks, principal));
+            watched.watch(ids);
         }
     }
 
@@ -185,9 +215,14 @@ impl Changes {
 
     /// The next change, when there is one.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<News> {
-        let (news, changes) = std::task::ready!(self.next.as_mut().poll(cx));
-        *self = Self::new(changes);
-        Poll::Ready(news)
+        if let Poll::Ready((news, changes)) = self.next.as_mut().poll(cx) {
+            self.next = Box::pin(Self::hear(changes));
+            return Poll::Ready(news);
+        }
+        match &mut self.watched {
+            Some(watched) => watched.poll_next(cx).map(|task| News::Change(Change::Task(task))),
+            None => Poll::Pending,
+        }
     }
 }
 
@@ -258,7 +293,7 @@ impl Shared {
 
     /// The changes from now on, for one connection.
     pub(crate) fn listen(&self) -> Changes {
-        Changes::new(self.changes.subscribe())
+        Changes::new(self.changes.subscribe(), self.registry().tasks.clone())
     }
 
     /// Notes that a request's state is used now. Whether this process did not see it before.

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context as TaskContext, Poll};
@@ -21,6 +20,7 @@ use trunkline_transport::{Received, Transport};
 use trunkline_types::{ErrorObject, RequestId};
 
 use crate::context::{NOTICES_HELD, Origin, Outbound, Outlet, Sending};
+use crate::panics::{Panicked, caught, panicked};
 use crate::registry::{Changes, News, Shared};
 use crate::service::RequestService;
 use crate::{BoxFuture, Reply, ServeError, ServerRequest};
@@ -39,6 +39,9 @@ const ASK: Timeouts = Timeouts {
     idle: Duration::from_secs(600),
     total: Duration::from_secs(1800),
 };
+
+/// Whoever speaks over a transport of this kind is not authenticated.
+const NOBODY: &str = "";
 
 type Asked = oneshot::Sender<Result<Value, AskError>>;
 
@@ -224,6 +227,7 @@ impl<T: Transport> Driver<T> {
                 // The handler may be gone by now.
                 let _ = waiting.send(outcome);
             }
+            Incoming::TasksWatched => self.changes.watch(NOBODY, self.connection.watched_tasks()),
             Incoming::Ready | Incoming::RootsChanged | Incoming::Nothing => {}
         }
     }
@@ -236,7 +240,7 @@ impl<T: Transport> Driver<T> {
             client: request.client,
             meta: request.meta,
             log_level: request.log_level,
-            principal: String::new(),
+            principal: NOBODY.to_owned(),
             outlet: Outlet::Connection(self.outbound.0.clone()),
             sending: Mutex::new(Sending::default()),
             seed: OnceLock::new(),
@@ -389,28 +393,11 @@ impl Drop for Ending {
 pub(crate) fn guarded(service: RequestService, request: ServerRequest) -> BoxFuture<Reply> {
     let method = request.method;
     let ending = Ending(Arc::clone(&request.origin));
-    let mut running = None;
-    let mut request = Some(request);
-    Box::pin(poll_fn(move |cx| {
-        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            if let Some(request) = request.take() {
-                running = Some(service.answer(request));
-            }
-            match &mut running {
-                Some(running) => running.as_mut().poll(cx),
-                None => Poll::Pending,
-            }
-        }));
-        if !matches!(polled, Ok(Poll::Pending)) {
-            ending.0.end();
-        }
-        polled.unwrap_or_else(|_| {
-            running = None;
-            Poll::Ready(Err(ErrorObject::internal(format!(
-                "the handler of `{method}` panicked"
-            ))))
-        })
-    }))
+    Box::pin(async move {
+        let answered = caught(async move { service.answer(request).await }).await;
+        ending.0.end();
+        answered.unwrap_or_else(|Panicked| Err(panicked(method)))
+    })
 }
 
 #[cfg(test)]

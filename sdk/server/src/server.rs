@@ -19,9 +19,10 @@ use crate::prompt::PromptEntry;
 use crate::registry::{Registry, Shared};
 use crate::resource::{Readable, Template};
 use crate::serve;
+use crate::task::Tasks;
 use crate::{
     Completing, DefinitionError, Handler, IntoContents, IntoPrompt, IntoTool, RequestService, ServeError,
-    ServerRequest, UriTemplate, UriVariables,
+    ServerRequest, TaskStore, UriTemplate, UriVariables,
 };
 
 /// A server: tools, resources and prompts under a name.
@@ -46,19 +47,35 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Server {
     shared: Arc<Shared>,
+    /// Ends the tasks with the last clone.
+    _tasks: Arc<EndOfTasks>,
+}
+
+/// Ends what runs as a task when it is dropped.
+#[derive(Debug)]
+struct EndOfTasks(Arc<Shared>);
+
+impl Drop for EndOfTasks {
+    fn drop(&mut self) {
+        if let Some(tasks) = &self.0.registry().tasks {
+            tasks.close();
+        }
+    }
 }
 
 impl Server {
     /// A server by name and version, with nothing registered.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        let shared = Arc::new(Shared::new(Config::new(name, version)));
         Self {
-            shared: Arc::new(Shared::new(Config::new(name, version))),
+            _tasks: Arc::new(EndOfTasks(Arc::clone(&shared))),
+            shared,
         }
     }
 
     #[cfg(feature = "http")]
-    pub(crate) fn shared(&self) -> Arc<Shared> {
-        Arc::clone(&self.shared)
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     fn configure(self, with: impl FnOnce(&mut Config)) -> Self {
@@ -113,6 +130,34 @@ impl Server {
     pub fn state_key(self, key: [u8; 32]) -> Self {
         self.shared.set_sealer(Sealer::new(key));
         self
+    }
+
+    /// Keeps tasks in this store, and declares the extension for them
+    /// ([SEP-2663](https://modelcontextprotocol.io/seps/2663-tasks-extension)). Which tools run as tasks, each
+    /// says by [`Tool::task`](crate::Tool::task). One store for a server.
+    ///
+    /// Tasks outlive the connections that they came over. They end with the last clone of the server, or by
+    /// [`end_tasks`](Self::end_tasks).
+    pub fn tasks(self, store: impl TaskStore) -> Self {
+        self.shared.change(|registry| {
+            if registry.tasks.is_some() {
+                registry.note(DefinitionError::Duplicate {
+                    kind: "store",
+                    name: "tasks".to_owned(),
+                });
+            }
+            registry.tasks = Some(Arc::new(Tasks::new(store)));
+        });
+        self
+    }
+
+    /// Ends the tasks that run, each as failed, and starts no more. Waits until they have ended, at most five
+    /// seconds. For the end of a program: [`serve_stdio`](Self::serve_stdio) does it itself.
+    pub async fn end_tasks(&self) {
+        let tasks = self.shared.registry().tasks.clone();
+        if let Some(tasks) = tasks {
+            tasks.ended().await;
+        }
     }
 
     /// Gives handlers a state, to be taken as [`State`](crate::State). One for each type.
@@ -467,13 +512,16 @@ impl Server {
         serve::run(Arc::clone(&self.shared), transport, stop).await
     }
 
-    /// Serves stdin and stdout until stdin ends. Nothing else may be written to stdout.
+    /// Serves stdin and stdout until stdin ends, and then ends the tasks: nobody could ask for them any more.
+    /// Nothing else may be written to stdout.
     ///
     /// # Errors
     /// As [`serve`](Self::serve).
     pub async fn serve_stdio(&self) -> Result<(), ServeError> {
         self.check()?;
-        self.serve(trunkline_transport::stdio()?).await
+        let served = self.serve(trunkline_transport::stdio()?).await;
+        self.end_tasks().await;
+        served
     }
 }
 

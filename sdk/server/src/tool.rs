@@ -16,7 +16,7 @@ use trunkline_types::{CallToolResult, Icon, Meta, ToolAnnotations};
 use crate::limit::RateLimit;
 use crate::reply::complete_text;
 use crate::schemas::input_schema;
-use crate::{BoxFuture, Context, DefinitionError, Handler, IntoToolResult, ServerRequest, ToolError};
+use crate::{BoxFuture, Context, DefinitionError, Handler, IntoToolResult, ServerRequest, TaskSupport, ToolError};
 
 type Access = Arc<dyn Fn(&Context) -> Result<(), String> + Send + Sync>;
 pub(crate) type ToolFn = Arc<dyn Fn(Value, &Context) -> BoxFuture<Result<CallToolResult, ToolError>> + Send + Sync>;
@@ -50,6 +50,7 @@ pub struct Tool {
     required: Vec<(TypeId, &'static str)>,
     rate_limit: Option<RateLimit>,
     access: Option<Access>,
+    task: Option<TaskSupport>,
 }
 
 impl fmt::Debug for Tool {
@@ -97,6 +98,7 @@ impl Tool {
             required: H::required(),
             rate_limit: None,
             access: None,
+            task: None,
         }
     }
 
@@ -121,6 +123,7 @@ impl Tool {
             required: H::required(),
             rate_limit: None,
             access: None,
+            task: None,
         }
     }
 
@@ -200,6 +203,13 @@ impl Tool {
         self
     }
 
+    /// Its calls run as tasks, for clients that can follow one and on a server with a store for tasks
+    /// ([`Server::tasks`](crate::Server::tasks)). Without this they never do.
+    pub fn task(mut self, support: TaskSupport) -> Self {
+        self.task = Some(support);
+        self
+    }
+
     pub(crate) fn register(mut self, name: &str) -> Result<Registered, DefinitionError> {
         let unusable = |why: String| DefinitionError::Unusable {
             kind: "tool",
@@ -266,6 +276,10 @@ impl Registered {
 
     pub(crate) fn definition(&self) -> &trunkline_types::Tool {
         &self.tool.definition
+    }
+
+    pub(crate) fn task_support(&self) -> Option<TaskSupport> {
+        self.tool.task
     }
 
     pub(crate) fn required(&self) -> &[(TypeId, &'static str)] {

@@ -36,8 +36,11 @@
 //! - [`proto`]: the state of a connection, without I/O,
 //! - [`schema`]: JSON Schema, bounded and never fetched,
 //! - [`transport`]: memory, stdio, child processes,
+//! - `http`: the HTTP transports, both ends, with the pieces they share,
 //! - `trunkline-server` and `trunkline-client`, whose items stand at the root here.
 
+#[cfg(feature = "http")]
+pub use trunkline_http as http;
 pub use trunkline_proto as proto;
 pub use trunkline_schema as schema;
 pub use trunkline_transport as transport;

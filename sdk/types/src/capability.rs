@@ -161,9 +161,70 @@ pub enum ServerFeature {
     Completions,
     /// `logging`
     Logging,
-    /// `tasks`
+    /// `tasks` (the newest legacy revision)
     Tasks,
 }
+
+/// An extension that methods belong to. Both sides must declare it
+/// ([negotiation](https://modelcontextprotocol.io/extensions/overview#negotiation)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Extension {
+    /// Requests that become tasks ([SEP-2663](https://modelcontextprotocol.io/seps/2663-tasks-extension)).
+    Tasks,
+}
+
+impl Extension {
+    /// Its identifier.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Tasks => "io.modelcontextprotocol/tasks",
+        }
+    }
+
+    fn is_among(self, declared: Option<&Extra>) -> bool {
+        declared
+            .and_then(|all| all.get(self.id()))
+            .is_some_and(Value::is_object)
+    }
+
+    /// Adds it, without settings, to what is declared.
+    fn add_to(self, declared: &mut Option<Extra>) {
+        let all = declared.get_or_insert_default();
+        all.entry(self.id()).or_insert_with(|| Value::Object(Extra::new()));
+    }
+
+    fn remove_from(self, declared: &mut Option<Extra>) {
+        if let Some(all) = declared {
+            all.shift_remove(self.id());
+            if all.is_empty() {
+                *declared = None;
+            }
+        }
+    }
+}
+
+macro_rules! extensible {
+    ($($capabilities:ty),+) => {
+        $(impl $capabilities {
+            /// Whether the extension is declared.
+            pub fn has_extension(&self, extension: Extension) -> bool {
+                extension.is_among(self.extensions.as_ref())
+            }
+
+            /// Declares an extension; settings that it has already are kept.
+            pub fn add_extension(&mut self, extension: Extension) {
+                extension.add_to(&mut self.extensions);
+            }
+
+            /// Takes an extension back.
+            pub fn remove_extension(&mut self, extension: Extension) {
+                extension.remove_from(&mut self.extensions);
+            }
+        })+
+    };
+}
+
+extensible!(ClientCapabilities, ServerCapabilities);
 
 /// A part of a client that methods belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -198,5 +259,46 @@ impl ServerCapabilities {
             ServerFeature::Logging => self.logging.is_some(),
             ServerFeature::Tasks => self.extra.get("tasks").is_some_and(Value::is_object),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_extension_is_declared_by_an_object() {
+        let declared = |extensions: Value| {
+            let capabilities: ClientCapabilities = serde_json::from_value(json!({ "extensions": extensions })).unwrap();
+            capabilities.has_extension(Extension::Tasks)
+        };
+        assert!(declared(json!({ "io.modelcontextprotocol/tasks": {} })));
+        assert!(declared(json!({ "io.modelcontextprotocol/tasks": { "later": 1 } })));
+        for other in [
+            json!({}),
+            json!({ "io.modelcontextprotocol/tasks": null }),
+            json!({ "tasks": {} }),
+            json!(null),
+        ] {
+            assert!(!declared(other.clone()), "{other}");
+        }
+    }
+
+    #[test]
+    fn declaring_keeps_settings_and_taking_back_leaves_nothing() {
+        let mut capabilities = ServerCapabilities::default();
+        capabilities.add_extension(Extension::Tasks);
+        assert_eq!(
+            serde_json::to_value(&capabilities).unwrap(),
+            json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } })
+        );
+        let settings = json!({ "io.modelcontextprotocol/tasks": { "a": 1 } });
+        capabilities.extensions = settings.as_object().cloned();
+        capabilities.add_extension(Extension::Tasks);
+        assert_eq!(capabilities.extensions, settings.as_object().cloned());
+        capabilities.remove_extension(Extension::Tasks);
+        assert_eq!(capabilities, ServerCapabilities::default());
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Extra;
+use crate::{Extension, Extra};
 
 /// Error codes ([list](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#error-codes)).
 pub mod code {
@@ -41,7 +41,7 @@ pub mod code {
 /// let error = ErrorObject::invalid_params("unknown tool `get_wether`");
 /// assert_eq!(error.to_string(), "unknown tool `get_wether` (-32602)");
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ErrorObject {
     /// One of [`code`], or a code of the application's own.
     pub code: i64,
@@ -105,6 +105,21 @@ impl ErrorObject {
             format!("protocol version {} is not supported", clip(requested)),
         )
         .with_data(serde_json::json!({ "supported": supported, "requested": requested }))
+    }
+
+    /// [`code::MISSING_CLIENT_CAPABILITY`] with the capabilities that the client would have to declare.
+    pub fn missing_client_capability(message: impl Into<String>, required: &Value) -> Self {
+        Self::new(code::MISSING_CLIENT_CAPABILITY, message)
+            .with_data(serde_json::json!({ "requiredCapabilities": required }))
+    }
+
+    /// [`code::MISSING_CLIENT_CAPABILITY`] for an extension that the client did not declare.
+    pub fn missing_extension(extension: Extension) -> Self {
+        let id = extension.id();
+        Self::missing_client_capability(
+            format!("this needs the extension `{id}`, which the client did not declare"),
+            &serde_json::json!({ "extensions": { id: {} } }),
+        )
     }
 
     /// Whether the error can only come from a server of the modern era.

@@ -139,5 +139,7 @@ open_enum! {
         Complete = "complete",
         /// It asks for input.
         InputRequired = "input_required",
+        /// It will come later: the request became a task, which the result names.
+        Task = "task",
     }
 }

@@ -49,6 +49,7 @@ mod root;
 mod sampling;
 mod subscription;
 mod task;
+mod timestamp;
 mod tool;
 
 pub use capability::*;
@@ -73,6 +74,7 @@ pub use root::*;
 pub use sampling::*;
 pub use subscription::*;
 pub use task::*;
+pub use timestamp::rfc3339;
 pub use tool::*;
 
 /// Fields that this crate does not know, kept so that a message can be passed on whole.

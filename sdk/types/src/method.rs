@@ -7,10 +7,11 @@ use serde::de::DeserializeOwned;
 use crate::{
     CallToolParams, CallToolResult, Cancelled, ClientFeature, CompleteParams, CompleteResult, CreateMessageParams,
     CreateMessageResult, DiscoverResult, ElicitParams, ElicitResult, ElicitationComplete, EmptyNotice, EmptyParams,
-    EmptyResult, GetPromptParams, GetPromptResult, InitializeParams, InitializeResult, ListParams, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListTasksResult, ListToolsResult, ListenParams,
-    LogMessage, Progress, ReadResourceParams, ReadResourceResult, ResourceUpdated, Revision, ServerFeature,
-    SetLevelParams, SubscribeParams, SubscriptionAcknowledged, Task, TaskParams,
+    EmptyResult, Extension, GetPromptParams, GetPromptResult, InitializeParams, InitializeResult, LegacyTask,
+    ListParams, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListTasksResult,
+    ListToolsResult, ListenParams, LogMessage, Progress, ReadResourceParams, ReadResourceResult, ResourceUpdated,
+    Revision, ServerFeature, SetLevelParams, SubscribeParams, SubscriptionAcknowledged, Task, TaskParams,
+    UpdateTaskParams,
 };
 
 /// A method that is answered: the marker type carries its name, its params and its result.
@@ -63,6 +64,8 @@ pub enum Needs {
     Server(ServerFeature),
     /// A feature of the client.
     Client(ClientFeature),
+    /// An extension, declared by both sides.
+    Extension(Extension),
 }
 
 /// One row of the table.
@@ -125,9 +128,15 @@ macro_rules! methods {
                 match self { $(Self::$req => $rname,)+ $(Self::$note => $nname,)+ }
             }
 
-            /// The method of that name.
-            pub fn from_name(name: &str) -> Option<Self> {
-                Some(match name { $($rname => Self::$req,)+ $($nname => Self::$note,)+ _ => return None })
+            /// The method of that name in a revision. A name that was given to another method later has a
+            /// row for each, and a revision has at most one of them.
+            pub fn in_revision(name: &str, revision: Revision) -> Option<Self> {
+                let within = |first, last| first <= revision && revision <= last;
+                Some(match name {
+                    $($rname if within(Revision::$rfirst, Revision::$rlast) => Self::$req,)+
+                    $($nname if within(Revision::$nfirst, Revision::$nlast) => Self::$note,)+
+                    _ => return None,
+                })
             }
         }
     };
@@ -171,14 +180,20 @@ methods! {
         ListRoots = "roots/list" (EmptyParams => ListRootsResult) ToClient V2024_11_05..=V2026_07_28 needs Needs::Client(ClientFeature::Roots);
         /// Asks the person.
         Elicit = "elicitation/create" (ElicitParams => ElicitResult) ToClient V2025_06_18..=V2026_07_28 needs Needs::Client(ClientFeature::Elicitation);
-        /// Tells how a task stands.
-        GetTask = "tasks/get" (TaskParams => Task) Both V2025_11_25..=V2025_11_25 needs Needs::Server(ServerFeature::Tasks);
-        /// Waits for the result of a task.
-        GetTaskResult = "tasks/result" (TaskParams => EmptyResult) Both V2025_11_25..=V2025_11_25 needs Needs::Server(ServerFeature::Tasks);
-        /// Cancels a task.
-        CancelTask = "tasks/cancel" (TaskParams => Task) Both V2025_11_25..=V2025_11_25 needs Needs::Server(ServerFeature::Tasks);
-        /// Lists the tasks.
-        ListTasks = "tasks/list" (ListParams => ListTasksResult) Both V2025_11_25..=V2025_11_25 needs Needs::Server(ServerFeature::Tasks);
+        /// Tells how a task stands, with its outcome once it has one.
+        GetTask = "tasks/get" (TaskParams => Task) ToServer V2026_07_28..=V2026_07_28 needs Needs::Extension(Extension::Tasks);
+        /// Answers questions of a task.
+        UpdateTask = "tasks/update" (UpdateTaskParams => EmptyResult) ToServer V2026_07_28..=V2026_07_28 needs Needs::Extension(Extension::Tasks);
+        /// Wishes the end of a task.
+        CancelTask = "tasks/cancel" (TaskParams => EmptyResult) ToServer V2026_07_28..=V2026_07_28 needs Needs::Extension(Extension::Tasks);
+        /// Tells how a legacy task stands.
+        GetLegacyTask = "tasks/get" (TaskParams => LegacyTask) Both V2025_11_25..=V2025_11_25 needs Needs::Server(ServerFeature::Tasks);
+        /// Waits for the result of a legacy task.
+        GetLegacyTaskResult = "tasks/result" (TaskParams => EmptyResult) Both V2025_11_25..=V2025_11_25 needs Needs::Server(ServerFeature::Tasks);
+        /// Cancels a legacy task.
+        CancelLegacyTask = "tasks/cancel" (TaskParams => LegacyTask) Both V2025_11_25..=V2025_11_25 needs Needs::Server(ServerFeature::Tasks);
+        /// Lists the legacy tasks.
+        ListLegacyTasks = "tasks/list" (ListParams => ListTasksResult) Both V2025_11_25..=V2025_11_25 needs Needs::Server(ServerFeature::Tasks);
     }
     notifications {
         /// The client is ready.
@@ -204,7 +219,9 @@ methods! {
         /// A visit to an address ended.
         ElicitationCompleteNotice = "notifications/elicitation/complete" (ElicitationComplete) ToClient V2025_11_25..=V2025_11_25 needs Needs::Client(ClientFeature::Elicitation);
         /// A task changed.
-        TaskStatusNotice = "notifications/tasks/status" (Task) Both V2025_11_25..=V2025_11_25 needs Needs::Server(ServerFeature::Tasks);
+        TaskNotice = "notifications/tasks" (Task) ToClient V2026_07_28..=V2026_07_28 needs Needs::Extension(Extension::Tasks);
+        /// A legacy task changed.
+        LegacyTaskNotice = "notifications/tasks/status" (LegacyTask) Both V2025_11_25..=V2025_11_25 needs Needs::Server(ServerFeature::Tasks);
     }
 }
 
@@ -212,6 +229,12 @@ impl Method {
     /// The method's row of the table.
     pub fn facts(self) -> &'static MethodFacts {
         &Self::TABLE[self as usize]
+    }
+
+    /// The method of that name in the newest revision that has one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut newest_first = Revision::ALL.into_iter().rev();
+        newest_first.find_map(|revision| Self::in_revision(name, revision))
     }
 
     /// Whether the revision has the method.
@@ -236,7 +259,15 @@ mod tests {
         for (index, facts) in Method::TABLE.iter().enumerate() {
             assert_eq!(facts.method as usize, index);
             assert_eq!(facts.method.facts(), facts);
-            assert_eq!(Method::from_name(facts.name), Some(facts.method));
+            for revision in Revision::ALL {
+                let found = Method::in_revision(facts.name, revision);
+                assert_eq!(
+                    found == Some(facts.method),
+                    facts.method.exists_in(revision),
+                    "{}",
+                    facts.name
+                );
+            }
             assert!(facts.first <= facts.last, "{}", facts.name);
             assert_eq!(
                 facts.name.starts_with("notifications/"),
@@ -245,6 +276,21 @@ mod tests {
                 facts.name
             );
         }
+    }
+
+    #[test]
+    fn a_name_means_one_method_in_each_revision() {
+        for (name, modern, legacy) in [
+            ("tasks/get", Method::GetTask, Method::GetLegacyTask),
+            ("tasks/cancel", Method::CancelTask, Method::CancelLegacyTask),
+        ] {
+            assert_eq!(Method::from_name(name), Some(modern));
+            assert_eq!(Method::in_revision(name, Revision::LATEST), Some(modern));
+            assert_eq!(Method::in_revision(name, Revision::LATEST_LEGACY), Some(legacy));
+            assert_eq!(Method::in_revision(name, Revision::V2024_11_05), None);
+        }
+        assert_eq!(Method::from_name("tasks/list"), Some(Method::ListLegacyTasks));
+        assert_eq!(Method::from_name("tasks/reset"), None);
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use crate::{
-    CacheScope, CallToolResult, CompleteResult, DiscoverResult, EmptyResult, GetPromptResult, InputRequiredResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Meta, ReadResourceResult,
+    CacheScope, CallToolResult, CompleteResult, CreateTaskResult, DiscoverResult, EmptyResult, GetPromptResult,
+    InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Meta,
+    ReadResourceResult, Task,
 };
 
 /// The two hints that say how long a result may be kept and by whom.
@@ -46,6 +47,6 @@ macro_rules! server_results {
 }
 
 server_results! {
-    plain: CallToolResult, CompleteResult, EmptyResult, GetPromptResult, InputRequiredResult;
+    plain: CallToolResult, CompleteResult, CreateTaskResult, EmptyResult, GetPromptResult, InputRequiredResult, Task;
     cacheable: DiscoverResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult
 }

@@ -128,6 +128,9 @@ pub struct Profile {
     pub completions_capability: bool,
     /// Progress notices carry a message.
     pub progress_message: bool,
+    /// The tasks extension is defined for it
+    /// ([table](https://modelcontextprotocol.io/seps/2663-tasks-extension#backward-compatibility)).
+    pub tasks_extension: bool,
     /// The shape of the HTTP transport.
     pub http: HttpShape,
     /// The `MCP-Protocol-Version` header is required.
@@ -211,6 +214,7 @@ static R2024_11_05: Profile = Profile {
     icons: false,
     completions_capability: false,
     progress_message: false,
+    tasks_extension: false,
     http: HttpShape::HttpSse,
     version_header: false,
     polling: false,
@@ -263,6 +267,7 @@ static R2026_07_28: Profile = Profile {
     resource_not_found: code::INVALID_PARAMS,
     elicitation_id: false,
     log_level_per_request: true,
+    tasks_extension: true,
     http: HttpShape::Stateless,
     polling: false,
     ..R2025_11_25

@@ -22,6 +22,10 @@ pub struct SubscriptionFilter {
     /// Changes of these resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_subscriptions: Option<Vec<String>>,
+    /// Changes of these tasks, by id
+    /// ([extension](https://modelcontextprotocol.io/seps/2663-tasks-extension#task-status-notifications)).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_ids: Option<Vec<String>>,
     /// Fields this crate does not know.
     #[serde(flatten)]
     pub extra: Extra,

@@ -11,6 +11,7 @@ mod resources;
 mod rounds;
 mod schemas;
 mod streams;
+mod tasks;
 
 use std::error::Error;
 use std::io::Write;
@@ -30,6 +31,7 @@ fn server() -> Server {
         changes::register,
         forms::register,
         rounds::register,
+        tasks::register,
     ];
     parts.into_iter().fold(server, |server, register| register(server))
 }
@@ -39,7 +41,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     writeln!(std::io::stdout(), "http://{address}/mcp")?;
-    server().serve_http_until(listener, stdin_ends()).await?;
+    let server = server();
+    server.serve_http_until(listener, stdin_ends()).await?;
+    server.end_tasks().await;
     Ok(())
 }
 

@@ -184,13 +184,16 @@ fn a_wrong_configuration_starts_nothing() {
 }
 
 #[test]
-fn servers_of_another_kind_are_passed_over_with_a_word() {
+fn servers_that_are_switched_off_are_passed_over() {
     let home = Home::new();
-    let servers = json!({ "web": { "url": "https://example.com/mcp" }, "off": { "command": "x", "disabled": true } });
+    let servers = json!({ "web": { "url": "http://127.0.0.1:9/mcp", "trunkline": { "disabled": true } },
+        "off": { "command": "x", "disabled": true } });
     let ran = home.run_with(servers, &["ask", "서울 날씨 어때?"]);
     ran.done();
-    assert!(ran.stderr.contains("HTTP servers come with a later version"), "{ran:?}");
-    assert!(!ran.stderr.contains("`off`"), "{ran:?}");
+    assert!(
+        !ran.stderr.contains("`off`") && !ran.stderr.contains("`web`"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -284,17 +287,6 @@ fn a_tools_error_cannot_pass_for_lines_of_this_program_and_shows_no_secret() {
         "{ran:?}"
     );
     assert!(!ran.stderr.contains("correct-horse"), "{ran:?}");
-}
-
-#[test]
-fn an_address_with_a_key_in_it_is_not_shown_whole() {
-    let home = Home::new();
-    let servers = json!({ "web": { "url": "https://example.com/mcp?api_key=${HOME}" } });
-    for args in [&["tools"][..], &["tools", "--json"]] {
-        let ran = home.run_with(servers.clone(), args);
-        let all = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(all.contains("example.com/mcp") && !all.contains("api_key"), "{ran:?}");
-    }
 }
 
 #[test]

@@ -5,6 +5,8 @@
 mod bad_input;
 mod commands;
 mod help;
+mod http_faults;
+mod over_http;
 mod questions;
 mod run;
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! Runs the command in a home of its own, with a time limit, and looks for processes that it left.
 
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
@@ -66,7 +66,35 @@ impl Home {
             .env_remove("NO_COLOR")
             .env_remove("CLICOLOR_FORCE")
             .stdin(Stdio::null());
+        for proxy in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"] {
+            command.env_remove(proxy).env_remove(proxy.to_lowercase());
+        }
         command
+    }
+
+    /// Serves a shipped server over HTTP on a free port, as `serve` does with these arguments.
+    pub(crate) fn serve(&self, args: &[&str]) -> Served {
+        let mut command = self.command(TRUNKLINE);
+        command
+            .arg("serve")
+            .args(args)
+            .args(["--http", "0"])
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap())
+            .lines()
+            .next()
+            .unwrap()
+            .unwrap();
+        let address = said
+            .split("http://")
+            .nth(1)
+            .and_then(|rest| rest.split("/mcp").next())
+            .unwrap();
+        Served {
+            address: address.to_owned(),
+            child,
+        }
     }
 
     /// Runs the command to its end.
@@ -136,6 +164,26 @@ fn collect(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
         let _ = from.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })
+}
+
+/// A shipped server on an address of its own, which ends with this value.
+pub(crate) struct Served {
+    /// Host and port.
+    pub(crate) address: String,
+    pub(crate) child: Child,
+}
+
+impl Served {
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 impl Running {

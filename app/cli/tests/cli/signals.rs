@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
+use trunkline_testkit::{Answer, HttpPeer};
 
 use crate::run::{Home, TRUNKLINE};
 
@@ -37,29 +38,38 @@ fn a_signal_ends_the_servers_too() {
 }
 
 #[test]
+fn a_signal_ends_the_wait_for_a_server_over_http() {
+    let home = Home::new();
+    let silent = HttpPeer::always(Answer::Silence);
+    let config = home.configure(json!({ "silent": { "url": silent.url() } }));
+    let mut command = home.command(TRUNKLINE);
+    command.arg("--config").arg(config).arg("tools").stderr(Stdio::piped());
+    let mut running = command.stdout(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
+    let waiting = lines.next().unwrap().unwrap();
+    assert!(waiting.contains("`silent` is not ready yet"), "{waiting}");
+    let killed = Command::new("kill").arg(running.id().to_string()).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(running.wait().unwrap().code(), Some(130));
+    home.check_nothing_left();
+}
+
+#[test]
 fn a_shipped_server_serves_an_address_until_a_signal() {
     let home = Home::new();
     for server in ["weather", "orders"] {
-        let mut command = home.command(TRUNKLINE);
-        command.args(["serve", server, "--http", "0"]).stderr(Stdio::piped());
-        let mut running = command.spawn().unwrap();
-        let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
-        let said = lines.next().unwrap().unwrap();
-        let address = said
-            .split("http://")
-            .nth(1)
-            .and_then(|rest| rest.split("/mcp").next())
-            .unwrap();
+        let mut served = home.serve(&[server]);
+        let address = served.address.clone();
         assert!(
             address.starts_with("127.0.0.1:"),
-            "only this machine reaches it: {said}"
+            "only this machine reaches it: {address}"
         );
 
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
         }});
         let body = body.to_string();
-        let mut connection = TcpStream::connect(address).unwrap();
+        let mut connection = TcpStream::connect(&address).unwrap();
         let head = format!(
             "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
             body.len()
@@ -72,10 +82,13 @@ fn a_shipped_server_serves_an_address_until_a_signal() {
             "{answer}"
         );
 
-        let killed = Command::new("kill").arg(running.id().to_string()).status().unwrap();
+        let killed = Command::new("kill")
+            .arg(served.child.id().to_string())
+            .status()
+            .unwrap();
         assert!(killed.success());
         assert_eq!(
-            running.wait().unwrap().code(),
+            served.child.wait().unwrap().code(),
             Some(0),
             "{server} was asked to end, and did"
         );

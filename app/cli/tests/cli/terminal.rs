@@ -34,6 +34,12 @@ fn at_terminal(answers: &str, args: &[&str], no_color: bool) -> Ran {
 }
 
 fn at_terminal_in(home: &Home, answers: &str, args: &[&str], no_color: bool) -> Ran {
+    let ran = typed(home, answers, args, no_color);
+    home.check_nothing_left();
+    ran
+}
+
+fn typed(home: &Home, answers: &str, args: &[&str], no_color: bool) -> Ran {
     let script = home.file("typist.py", TYPIST);
     let mut command = home.command("python3");
     command
@@ -45,9 +51,7 @@ fn at_terminal_in(home: &Home, answers: &str, args: &[&str], no_color: bool) -> 
     if no_color {
         command.env("NO_COLOR", "1");
     }
-    let ran = start(command).end();
-    home.check_nothing_left();
-    ran
+    start(command).end()
 }
 
 const CANCEL: [&str; 3] = ["call", "orders/cancel_order", r#"{"id":3}"#];
@@ -66,6 +70,23 @@ fn a_yes_lets_the_call_through_and_the_servers_own_question_is_asked_after_it() 
         "{shown}"
     );
     assert!(shown.contains("is cancelled now"), "{shown}");
+}
+
+#[test]
+fn a_server_over_http_asks_the_same_in_both_eras() {
+    for revision in ["2026-07-28", "2025-11-25"] {
+        let home = Home::new();
+        let orders = home.serve(&["orders", "--role", "clerk"]);
+        let config = home.configure(json!({ "orders": { "url": orders.url(), "trunkline": { "trusted": true } } }));
+        let mut args = vec!["--config", config.to_str().unwrap(), "--revision", revision];
+        args.extend(CANCEL);
+        let ran = typed(&home, "y|y", &args, true);
+        let shown = ran.done();
+        assert!(shown.contains("server `orders` asks:\r\n  | Cancel order 3"), "{shown}");
+        assert!(shown.contains("is cancelled now"), "{revision}: {shown}");
+        drop(orders);
+        home.check_nothing_left();
+    }
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> R
     let running = server
         .client
         .request_call(&tool.definition().name, call.arguments().clone(), options);
-    let result = wait(running, server, &call, means.watch).await;
+    let result = server.learn(wait(running, server, &call, means.watch).await);
     match &result {
         Err(error) if error.may_have_run() && !matches!(error, CallError::Mismatch(_)) => drop(in_flight),
         _ => in_flight.settle(),

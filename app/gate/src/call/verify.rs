@@ -130,6 +130,7 @@ fn cut(mut text: String, most: usize) -> (String, bool) {
 mod tests {
     use super::*;
     use serde_json::json;
+    use trunkline_client::Undelivered;
 
     fn answered(result: CallToolResult, max_text: usize) -> Answer {
         match verify("s", Ok(result), max_text) {
@@ -201,6 +202,15 @@ mod tests {
         assert_eq!(kind(CallError::TimedOut), "unknown");
         assert_eq!(kind(CallError::Lost { diagnosis: None }), "unknown");
         assert_eq!(kind(CallError::Closed { diagnosis: None }), "failed");
+        let undelivered = |may_have_run| {
+            CallError::Undelivered(Undelivered {
+                may_have_run,
+                status: None,
+                why: "x".into(),
+            })
+        };
+        assert_eq!(kind(undelivered(true)), "unknown");
+        assert_eq!(kind(undelivered(false)), "failed");
         assert_eq!(kind(CallError::Mismatch("x".into())), "answered");
         let Outcome::Answered(answer) = verify("s", Err(CallError::Mismatch("x".into())), 1000) else {
             panic!("it ran");

@@ -6,6 +6,7 @@ mod asking;
 mod changing;
 mod connecting;
 mod offers;
+mod over_http;
 mod peer;
 mod unknown;
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use trunkline_gate::client::{Remote, RemoteKind};
 
 use super::expand::{Variables, expand};
 
@@ -31,11 +32,8 @@ pub enum Launch {
     Start(Start),
     /// It is switched off in the configuration.
     Disabled,
-    /// At an address, which this version cannot do.
-    Http {
-        /// The address as it is written: what its variables stand for may be secret.
-        url: String,
-    },
+    /// At an address. Its headers, and some of the address, are secret; `Debug` shows neither.
+    Http(Remote),
     /// Its entry cannot be used. The other servers are not affected.
     Broken {
         /// What is wrong, where, and what to do.
@@ -112,43 +110,31 @@ impl Reader<'_> {
         if own || object.get("disabled") == Some(&Value::Bool(true)) {
             return Ok(Launch::Disabled);
         }
-        let address = object.get("url").or_else(|| object.get("serverUrl"));
-        let kind = object.get("type").and_then(Value::as_str);
-        if let Some(url) = address
-            && !object.contains_key("command")
-        {
-            // Only checked: nothing is sent there, and the address is shown.
-            self.text(&format!("{at}.url"), url)?;
-            let url = url.as_str().unwrap_or_default().to_owned();
-            return Ok(Launch::Http { url });
+        match reach(at, object)? {
+            Reach::Program => self.program(at, object),
+            Reach::Address(key, kind) => self.address(at, object, key, kind),
         }
-        match kind {
-            None | Some("stdio" | "local") => {}
-            Some("http" | "sse" | "streamable-http" | "streamableHttp" | "ws") => {
-                return Err(format!(
-                    "{at} has \"type\": {:?} and no \"url\"",
-                    kind.unwrap_or_default()
-                ));
-            }
-            Some(other) => return Err(format!("{at}.type is {other:?}; use \"stdio\" with \"command\"")),
-        }
-        let Some(command) = object.get("command") else {
-            return Err(format!("{at} has no \"command\"; name the program to start"));
-        };
+    }
+
+    fn program(&mut self, at: &str, object: &Map<String, Value>) -> Result<Launch, String> {
+        let command = &object["command"];
         if command.is_array() {
             return Err(format!(
                 "{at}.command is a list; put the program into \"command\" and the rest into \"args\""
             ));
         }
-        for (key, advice) in [("envFile", "put its variables into \"env\"")] {
-            if object.contains_key(key) {
+        for (key, advice) in [
+            ("envFile", "put its variables into \"env\""),
+            ("headers", "a program is given what it needs in \"env\""),
+        ] {
+            if is_there(object, key) {
                 self.notes.push(format!("{at}.{key} is not read; {advice}"));
             }
         }
         Ok(Launch::Start(Start {
             command: self.text(&format!("{at}.command"), command)?,
             args: self.list(&format!("{at}.args"), object.get("args"))?,
-            env: self.env(&format!("{at}.env"), object.get("env"))?,
+            env: self.values(&format!("{at}.env"), object.get("env"))?,
             cwd: match object.get("cwd") {
                 None | Some(Value::Null) => None,
                 Some(cwd) => Some(PathBuf::from(self.text(&format!("{at}.cwd"), cwd)?)),
@@ -175,13 +161,14 @@ impl Reader<'_> {
         }
     }
 
-    fn env(&mut self, at: &str, value: Option<&Value>) -> Result<Vec<(String, String)>, String> {
+    /// Names and values, all of which count as secret.
+    pub(super) fn values(&mut self, at: &str, value: Option<&Value>) -> Result<Vec<(String, String)>, String> {
         let members = match value {
             None | Some(Value::Null) => return Ok(Vec::new()),
             Some(Value::Object(members)) => members,
             Some(other) => return Err(format!("{at} must be an object of strings, not {}", sort(other))),
         };
-        let mut env = Vec::new();
+        let mut values = Vec::new();
         for (name, value) in members {
             let value = match value {
                 Value::Null => continue,
@@ -189,10 +176,96 @@ impl Reader<'_> {
                 Value::Number(_) | Value::Bool(_) => value.to_string(),
                 _ => self.text(&format!("{at}.{name}"), value)?,
             };
-            self.secrets.push(value.clone());
-            env.push((name.clone(), value));
+            self.secrets.push(value.trim().to_owned());
+            values.push((name.clone(), value));
         }
-        Ok(env)
+        Ok(values)
+    }
+}
+
+/// Keys under which an address stands. Windsurf says `serverUrl`, Gemini CLI `httpUrl`.
+const ADDRESS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
+
+/// Keys under which the transport is named.
+const TRANSPORT: [&str; 2] = ["type", "transport"];
+
+/// What an entry leads to.
+enum Reach<'a> {
+    Program,
+    /// An address, with the key that it stands under.
+    Address(&'a str, RemoteKind),
+}
+
+/// Reads what an entry leads to. Which of two is meant is never guessed: one starts a program with the rights of a person,
+/// the other tells secrets to a machine.
+fn reach<'a>(at: &str, object: &'a Map<String, Value>) -> Result<Reach<'a>, String> {
+    let transport = one_of(at, object, &TRANSPORT)?;
+    let address = one_of(at, object, &ADDRESS)?;
+    let program = is_there(object, "command");
+    if let (true, Some(key)) = (program, address) {
+        return Err(format!(
+            "{at} has both \"command\" and \"{key}\"; a server is a program to start or an address, so remove one"
+        ));
+    }
+    let Some(transport) = transport else {
+        return match address {
+            Some(key) => Ok(Reach::Address(key, RemoteKind::Auto)),
+            None if program => Ok(Reach::Program),
+            None => Err(format!(
+                "{at} has no \"command\" and no \"url\"; name the program to start, or the address of the server"
+            )),
+        };
+    };
+    let place = format!("{at}.{transport}");
+    let Some(name) = object[transport].as_str() else {
+        return Err(format!("{place} must be a string, not {}", sort(&object[transport])));
+    };
+    if matches!(name, "stdio" | "local") {
+        return match address {
+            None if program => Ok(Reach::Program),
+            None => Err(format!(
+                "{place} is {name:?}, and there is no \"command\"; name the program to start"
+            )),
+            Some(key) => Err(format!(
+                "{place} is {name:?}, which is for a \"command\", and there is a \"{key}\"; write \"http\", or remove it"
+            )),
+        };
+    }
+    match (RemoteKind::from_name(name), address) {
+        (Some(kind), Some(key)) => Ok(Reach::Address(key, kind)),
+        (Some(_), None) if program => Err(format!(
+            "{place} is {name:?}, which is for a \"url\", and there is a \"command\"; write \"stdio\", or remove it"
+        )),
+        (Some(_), None) => Err(format!(
+            "{place} is {name:?}, and there is no \"url\"; add the address of the server"
+        )),
+        (None, _) => Err(format!(
+            "{place} is {name:?}, which is not spoken here; there are \"http\", \"streamable-http\" and \"sse\" for a \"url\", and \
+             \"stdio\" for a \"command\""
+        )),
+    }
+}
+
+/// The one of several keys that stands there, or any of them where they say the same.
+fn one_of<'a>(at: &str, object: &'a Map<String, Value>, keys: &[&'a str]) -> Result<Option<&'a str>, String> {
+    let mut found = keys.iter().copied().filter(|key| is_there(object, key));
+    let Some(first) = found.next() else {
+        return Ok(None);
+    };
+    match found.find(|other| object[*other] != object[first]) {
+        Some(other) => Err(format!("{at}.{first} and {at}.{other} are not the same; remove one")),
+        None => Ok(Some(first)),
+    }
+}
+
+/// Whether a key stands there and says something. Programs that write such files leave empty ones.
+pub(super) fn is_there(object: &Map<String, Value>, key: &str) -> bool {
+    match object.get(key) {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(Value::Object(members)) => !members.is_empty(),
+        Some(Value::Bool(_) | Value::Number(_)) => true,
     }
 }
 

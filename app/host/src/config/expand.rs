@@ -54,7 +54,8 @@ fn value(inside: &str, variables: &dyn Variables, secrets: &mut Vec<String>) -> 
     match (variables.get(name), default) {
         (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
         (Some(value), _) => {
-            secrets.push(value.clone());
+            // Line ends that a value was given are not part of the secret.
+            secrets.push(value.trim().to_owned());
             Ok(value)
         }
         (None, Some(default)) => Ok(default.to_owned()),

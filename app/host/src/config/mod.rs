@@ -1,14 +1,20 @@
 //! The configuration: the file people already have.
 //!
-//! `mcpServers` as Claude Desktop, Claude Code and Cursor write it, and VS Code's `servers`, comments allowed. `${NAME}`
-//! and `${NAME:-default}` are replaced from the environment in `command`, `args`, `env`, `cwd` and `url`. Our own keys
-//! stand beside, where other programs pass over them:
+//! `mcpServers` as Claude Desktop, Claude Code, Cursor and Windsurf write it, and VS Code's `servers`, comments allowed.
+//! `${NAME}` and `${NAME:-default}` are replaced from the environment in `command`, `args`, `env`, `cwd`, `url` and
+//! `headers`. Our own keys stand beside, where other programs pass over them:
 //!
 //! ```json
-//! { "mcpServers": { "files": {
-//!     "command": "npx", "args": ["-y", "some-server", "${HOME}/notes"], "env": { "TOKEN": "${FILES_TOKEN}" },
-//!     "trunkline": { "trusted": false, "timeoutSeconds": 30, "disabled": false }
-//! } } }
+//! { "mcpServers": {
+//!     "files": {
+//!         "command": "npx", "args": ["-y", "some-server", "${HOME}/notes"], "env": { "TOKEN": "${FILES_TOKEN}" },
+//!         "trunkline": { "trusted": false, "timeoutSeconds": 30, "disabled": false }
+//!     },
+//!     "issues": {
+//!         "type": "http", "url": "https://issues.example/mcp",
+//!         "headers": { "Authorization": "Bearer ${ISSUES_TOKEN}" }
+//!     }
+//! } }
 //! ```
 //!
 //! Where it is looked for, first found first taken:
@@ -21,6 +27,7 @@
 //! A file in the working folder, such as `.mcp.json`, is never taken by itself: it names programs to start, and a
 //! folder that was downloaded must not start programs because a question was asked in it. It is mentioned instead.
 
+mod address;
 mod entry;
 mod expand;
 mod jsonc;
@@ -34,6 +41,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+pub use address::{MAX_HEADER_BYTES, MAX_HEADERS, MAX_URL};
 pub use entry::{Launch, ServerEntry, Start};
 
 use entry::{Reader, sort};
@@ -61,7 +69,7 @@ pub struct Configuration {
     /// What the person should know about it.
     pub notes: Vec<String>,
     /// Values that must not be written down: environment variables that it sets or uses, but for those that say who
-    /// and where a person is (`HOME`, `USER`, `PWD` and the like).
+    /// and where a person is (`HOME`, `USER`, `PWD` and the like); headers; and what looks like a key in an address.
     pub secrets: Vec<String>,
 }
 

@@ -1,5 +1,7 @@
 //! Configuration files as people write them, and as they get them wrong.
 
+mod addresses;
+
 use super::*;
 
 fn variables(name: &str) -> Option<String> {
@@ -109,7 +111,7 @@ fn a_broken_file_is_named_with_line_and_column() {
 fn a_broken_server_is_named_by_its_keys_with_what_to_do() {
     for (entry, part) in [
         ("7", "mcpServers.s must be an object"),
-        ("{}", "mcpServers.s has no \"command\""),
+        ("{}", "mcpServers.s has no \"command\" and no \"url\""),
         (r#"{"command":["npx","-y"]}"#, "put the program into \"command\""),
         (
             r#"{"command":7}"#,
@@ -130,8 +132,6 @@ fn a_broken_server_is_named_by_its_keys_with_what_to_do() {
             "mcpServers.s.env.A needs the environment variable NONE",
         ),
         (r#"{"command":"x","cwd":1}"#, "mcpServers.s.cwd must be a string"),
-        (r#"{"type":"http"}"#, "no \"url\""),
-        (r#"{"type":"carrier-pigeon","command":"x"}"#, "carrier-pigeon"),
         (
             r#"{"command":"x","trunkline":{"trused":true}}"#,
             "mcpServers.s.trunkline.trused is not known",
@@ -161,12 +161,7 @@ fn one_broken_server_does_not_spoil_the_others() {
             "off":{"command":"x","disabled":true},"off2":{"command":"x","trunkline":{"disabled":true}},"good":{"command":"y"}}}"#,
     );
     assert!(matches!(configuration.servers[0].launch, Launch::Broken { .. }));
-    assert_eq!(
-        configuration.servers[1].launch,
-        Launch::Http {
-            url: "https://example.com/mcp".into()
-        }
-    );
+    assert!(matches!(configuration.servers[1].launch, Launch::Http(_)));
     assert_eq!(configuration.servers[2].launch, Launch::Disabled);
     assert_eq!(configuration.servers[3].launch, Launch::Disabled);
     assert_eq!(start(&configuration, "good").command, "y");
@@ -274,16 +269,6 @@ fn where_a_person_lives_is_no_secret() {
     let configuration =
         parsed(r#"{"mcpServers":{"a":{"command":"x","args":["${HOME}","${TOKEN}"],"env":{"HOME":"${HOME}"}}}}"#);
     assert_eq!(configuration.secrets, ["s3cret-token"]);
-}
-
-#[test]
-fn an_address_is_kept_as_it_is_written() {
-    let configuration = parsed(r#"{"mcpServers":{"web":{"url":"https://example.com/?key=${TOKEN}"}}}"#);
-    let Launch::Http { url } = &configuration.servers[0].launch else {
-        panic!("no address")
-    };
-    assert_eq!(url, "https://example.com/?key=${TOKEN}");
-    assert!(broken(r#"{"url":"https://example.com/${NONE}"}"#).contains("mcpServers.s.url needs"));
 }
 
 #[cfg(unix)]

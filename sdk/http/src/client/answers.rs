@@ -7,17 +7,22 @@ use http::StatusCode;
 use trunkline_transport::Received;
 use trunkline_types::{ErrorObject, Method, RequestId, encode};
 
+use super::event_link::is_other_transport;
 use super::exchange::Step;
-use super::failure::{Failure, Refusal};
+use super::failure::{Failure, Refusal, first_words};
 use super::http::{Goes, Http, Job, Mode, News, Slot, Stage};
 use super::outgoing::{Kind, Outgoing};
 use super::reconnect::Reconnect;
+use super::remote::RemoteKind;
 use super::said::{self, Said};
 use super::sessions::session_id;
+use super::url;
 use crate::sse::Event;
 
 /// Events in a row on one stream that are no messages, before the stream is given up.
 pub const MAX_JUNK: usize = 100_000;
+/// How much of an answer that is none is looked at to be shown, in bytes.
+const SHOWN: usize = 1024;
 /// How long a stream may go on after the answer that ends it.
 const AFTER_ANSWER: Duration = Duration::from_secs(1);
 
@@ -89,8 +94,13 @@ impl Http {
                 Goes::On
             }
             News::Step(Step::Whole(body)) => {
-                self.take_message(job, body);
-                let why = "the server answered with something that is no answer to this request".to_owned();
+                self.take_message(job, body.clone());
+                if job.state == State::Answered {
+                    return Goes::Over;
+                }
+                let start = first_words(&String::from_utf8_lossy(&body[..body.len().min(SHOWN)]));
+                let url = url::shown(&self.url);
+                let why = format!("{url} answered with something that is no answer to this request: {start}");
                 self.give_up(job, Failure::broken(why))
             }
             News::Step(Step::Event(event)) => {
@@ -107,7 +117,9 @@ impl Http {
                 Goes::On
             }
             News::Step(Step::TooLong(start)) => {
-                job.state = State::Missed;
+                if job.state != State::Answered {
+                    job.state = State::Missed;
+                }
                 self.received_too_long(start);
                 Goes::On
             }
@@ -203,7 +215,14 @@ impl Http {
         if let Some(error) = said::read_error(&refusal.body).filter(|_| is_error) {
             self.answered_by(job, &error);
         }
-        self.give_up(job, refusal.failure())
+        let mut failure = refusal.failure();
+        if job.is(Method::Initialize)
+            && self.kind == RemoteKind::Streamable
+            && is_other_transport(refusal.status.as_u16())
+        {
+            failure.why.push_str("; only Streamable HTTP was tried, not HTTP+SSE");
+        }
+        self.give_up(job, failure)
     }
 
     /// A stream ended before the answer. A legacy server that said where it was can go on from there.

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::proxy::Routes;
-use super::url::is_https;
+use super::url::{is_https, shown};
 
 /// A quiet connection is asked for a sign of life by TCP after this, and so often, before it counts as dead.
 const KEEPALIVE: Duration = Duration::from_secs(30);
@@ -113,12 +113,15 @@ impl Service<Uri> for Tcp {
         let mut http = self.http.clone();
         let proxy = self.routes.to(&url);
         Box::pin(async move {
-            let Some(proxy) = proxy? else {
+            let proxy = proxy.map_err(|why| format!("the proxy cannot be used: {why}"))?;
+            let Some(proxy) = proxy else {
                 let io = http.call(url).await?;
                 return Ok(Stream { io, proxied: false });
             };
-            let through =
-                |error: BoxError| BoxError::from(format!("the proxy does not let it through: {}", chain(&*error)));
+            let at = shown(&proxy.url);
+            let through = move |error: BoxError| {
+                BoxError::from(format!("the proxy {at} does not let it through: {}", chain(&*error)))
+            };
             if !is_https(&url) {
                 let io = http.call(proxy.url).await.map_err(|error| through(error.into()))?;
                 return Ok(Stream { io, proxied: true });
@@ -146,6 +149,28 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
         source = cause.source();
     }
     text
+}
+
+/// What to do about a failure of TLS that does not say so itself.
+pub(crate) fn tls_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    let mut error = Some(error);
+    while let Some(link) = error {
+        if let Some(tls) = link.downcast_ref::<rustls::Error>() {
+            return match tls {
+                rustls::Error::InvalidMessage(_) => Some("it does not speak TLS at this port; it may want http://"),
+                rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer) => Some(
+                    "no authority that this machine trusts has signed its certificate; SSL_CERT_FILE may name others",
+                ),
+                _ => None,
+            };
+        }
+        // An error that an I/O error was made of is not its source.
+        let inner = link.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        error = inner
+            .map(|inner| inner as &(dyn Error + 'static))
+            .or_else(|| link.source());
+    }
+    None
 }
 
 /// A TCP connection that knows whether a proxy reads its requests.
@@ -194,5 +219,23 @@ impl Write for Stream {
         bytes: &[std::io::IoSlice<'_>],
     ) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.io).poll_write_vectored(cx, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_of_tls_is_found_however_deep_it_lies() {
+        let unknown = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+        let inner = std::io::Error::new(std::io::ErrorKind::InvalidData, unknown);
+        let error = std::io::Error::other(inner);
+        assert!(tls_hint(&error).unwrap().contains("SSL_CERT_FILE"));
+        let plain = rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType);
+        assert!(tls_hint(&plain).unwrap().contains("http://"));
+        let expired = rustls::Error::InvalidCertificate(rustls::CertificateError::Expired);
+        assert_eq!(tls_hint(&std::io::Error::other(expired)), None, "it says so itself");
+        assert_eq!(tls_hint(&std::io::Error::other("disk")), None);
     }
 }

@@ -1,8 +1,8 @@
 //! HTTP+SSE, the transport of the first revision: one stream from the server, POSTs to the address that it names
 //! (<https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse>).
 
+use http::Uri;
 use http::header::{HeaderName, HeaderValue};
-use http::{StatusCode, Uri};
 use trunkline_transport::Received;
 use trunkline_types::{Message, Profile, Revision};
 
@@ -52,7 +52,7 @@ impl Http {
     /// (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#http-sse-transport-2024-11-05>).
     pub(super) fn may_be_http_sse(&self, refusal: &Refusal) -> bool {
         let modern = said::read_error(&refusal.body).is_some_and(|error| error.is_modern());
-        self.kind == RemoteKind::Auto && matches!(refusal.status.as_u16(), 400 | 404 | 405) && !modern
+        self.kind == RemoteKind::Auto && is_other_transport(refusal.status.as_u16()) && !modern
     }
 
     pub(super) fn try_http_sse(&mut self, initialize: Outgoing, refusal: Refusal) {
@@ -142,10 +142,13 @@ impl Http {
         }
         // The next message asks for the stream again.
         link.asked = false;
-        let failure = Failure {
+        let mut failure = Failure {
             may_have_run: false,
             ..failure
         };
+        if failure.status.is_some_and(is_other_transport) {
+            failure.why.push_str("; only HTTP+SSE was tried, not Streamable HTTP");
+        }
         for outgoing in std::mem::take(&mut self.held) {
             self.undeliver(&outgoing, failure.clone());
         }
@@ -159,7 +162,7 @@ impl Http {
             return;
         }
         let mut refused = refusal.failure();
-        let also = if failure.status == Some(StatusCode::METHOD_NOT_ALLOWED.as_u16()) {
+        let also = if failure.status.is_some_and(is_other_transport) {
             "it does not speak HTTP+SSE either".to_owned()
         } else {
             format!("it does not speak HTTP+SSE either ({})", failure.why)
@@ -173,6 +176,11 @@ impl Http {
         self.ended.get_or_insert(why);
         Goes::Over
     }
+}
+
+/// The statuses by which a server answers that speaks another transport at this address, or none.
+pub(super) fn is_other_transport(status: u16) -> bool {
+    matches!(status, 400 | 404 | 405)
 }
 
 /// Where messages are to be sent. Another origin could be somebody else, who would get our headers.

@@ -307,8 +307,12 @@ impl Exchange {
                 Stage::Drain { body, read: 0 }
             }
             _ => {
+                let from = match &self.stage {
+                    Stage::Head(fetch) => fetch.address(),
+                    _ => String::new(),
+                };
                 self.end_within(REST);
-                let refusal = Box::new(Refusal::new(head.status, &head.headers, Bytes::new()));
+                let refusal = Box::new(Refusal::new(from, head.status, &head.headers, Bytes::new()));
                 Stage::Refusal {
                     body,
                     read: Vec::new(),

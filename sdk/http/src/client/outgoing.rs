@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use trunkline_types::{Message, Method, RequestId};
 
 use super::mirrors::Mirrors;
-use crate::header::{METHOD, NAME, PROTOCOL_VERSION, encode_value};
+use crate::header::{METHOD, NAME, Named, PROTOCOL_VERSION, encode_value, named};
 
 /// A message with what its headers need.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ struct Params<'a> {
     name: Option<&'a RawValue>,
     #[serde(borrow, default)]
     uri: Option<&'a RawValue>,
+    #[serde(rename = "taskId", borrow, default)]
+    task_id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
     #[serde(rename = "requestId", default)]
@@ -121,10 +123,11 @@ fn headers(method: &str, params: &Params<'_>, mirrors: &Mirrors) -> Option<Vec<(
     let version = HeaderValue::try_from(meta.version?).ok()?;
     let mut headers = vec![(PROTOCOL_VERSION, version)];
     headers.extend(HeaderValue::from_str(method).ok().map(|method| (METHOD, method)));
-    let named = match Method::from_name(method) {
-        Some(Method::CallTool | Method::GetPrompt) => params.name,
-        Some(Method::ReadResource) => params.uri,
-        _ => None,
+    let named = match Method::from_name(method).and_then(named) {
+        Some(Named::Name) => params.name,
+        Some(Named::Uri) => params.uri,
+        Some(Named::TaskId) => params.task_id,
+        None => None,
     };
     let name: Option<String> = named.and_then(|name| serde_json::from_str(name.get()).ok());
     if let Some(name) = &name {
@@ -173,6 +176,9 @@ mod tests {
             modern("resources/read", json!({ "uri": "file:///a b" }))[2],
             "mcp-name: file:///a b"
         );
+        for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+            assert_eq!(modern(method, json!({ "taskId": "t" }))[2], "mcp-name: t");
+        }
         assert_eq!(
             modern("completion/complete", json!({ "name": "x", "uri": "y" })).len(),
             2

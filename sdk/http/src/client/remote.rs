@@ -82,7 +82,7 @@ impl fmt::Debug for Proxies {
 /// assert!(shown.contains("https://h.example/mcp") && shown.contains("Authorization"));
 /// assert!(!shown.contains("secret"));
 /// ```
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Remote {
     url: String,
     kind: RemoteKind,
@@ -142,14 +142,42 @@ impl Remote {
         self
     }
 
-    /// The address without its query, which may hold secrets.
+    /// The address without what may be secret in it: the query, and whoever is named before the host.
     pub fn without_query(&self) -> &str {
-        self.url.split(['?', '#']).next().unwrap_or_default()
+        let url = self.url.split(['?', '#']).next().unwrap_or_default();
+        let host = url.find("://").map_or(0, |at| at + 3);
+        let end = url[host..].find('/').map_or(url.len(), |at| host + at);
+        url[host..end].rfind('@').map_or(url, |at| &url[host + at + 1..])
     }
 
     /// Whether it speaks HTTP+SSE only, which no modern server does.
     pub fn is_http_sse(&self) -> bool {
         self.kind == RemoteKind::HttpSse
+    }
+
+    /// Whether headers or a query, which may hold secrets, go to another machine without encryption.
+    ///
+    /// ```
+    /// use trunkline_http::client::Remote;
+    ///
+    /// let exposed = |url: &str| Remote::new(url).header("Authorization", "Bearer secret").exposes_secrets();
+    /// assert!(exposed("http://h.example/mcp"));
+    /// assert!(!exposed("https://h.example/mcp") && !exposed("http://localhost:8080/mcp"));
+    /// ```
+    pub fn exposes_secrets(&self) -> bool {
+        url::parse(&self.url).is_ok_and(|url| {
+            let elsewhere = url.host().is_some_and(|host| !url::is_loopback(host));
+            elsewhere && !url::is_https(&url) && (!self.headers.is_empty() || url.query().is_some())
+        })
+    }
+
+    /// Looks whether address and headers can be used, without sending anything.
+    ///
+    /// # Errors
+    /// If the address or a header is none.
+    pub fn check(&self) -> Result<(), TransportError> {
+        self.parse_url()?;
+        self.parse_headers().map(drop)
     }
 
     /// A transport to the server. Nothing is sent before the first message is.
@@ -185,7 +213,8 @@ impl Remote {
             // What the value is stays unsaid: it may be a secret.
             let Ok(mut value) = HeaderValue::try_from(value.trim()) else {
                 return Err(setup(format!(
-                    "the value of the header `{name}` holds characters that no header can"
+                    "the value of the header `{name}` holds a line break, or another character that no header can; \
+                     check where it comes from"
                 )));
             };
             value.set_sensitive(true);
@@ -199,24 +228,25 @@ fn setup(message: String) -> TransportError {
     TransportError::new(TransportErrorKind::Setup, message)
 }
 
-/// Headers that say what is sent, and would say something else.
+/// Headers that say what is sent and how, and would say something else; and all of the protocol's own.
 fn is_ours(name: &HeaderName) -> bool {
-    const OURS: [HeaderName; 13] = [
+    const OURS: [HeaderName; 14] = [
         header::ACCEPT,
         header::ACCEPT_ENCODING,
         header::CONNECTION,
+        header::CONTENT_ENCODING,
         header::CONTENT_LENGTH,
         header::CONTENT_TYPE,
+        header::EXPECT,
         header::HOST,
+        header::PROXY_AUTHORIZATION,
+        header::TE,
+        header::TRAILER,
         header::TRANSFER_ENCODING,
         header::UPGRADE,
         mcp::LAST_EVENT_ID,
-        mcp::METHOD,
-        mcp::NAME,
-        mcp::PROTOCOL_VERSION,
-        mcp::SESSION_ID,
     ];
-    OURS.contains(name) || name.as_str().starts_with(mcp::PARAM_PREFIX)
+    OURS.contains(name) || name.as_str().starts_with("mcp-")
 }
 
 impl fmt::Debug for Remote {
@@ -241,11 +271,33 @@ mod tests {
         remote.open().unwrap_err().to_string()
     }
 
+    #[test]
+    fn an_address_is_shown_without_its_secrets() {
+        for (url, shown) in [
+            ("https://example.com/mcp?api_key=x#y", "https://example.com/mcp"),
+            ("https://kim:pass@example.com/@mcp", "example.com/@mcp"),
+            ("https://example.com", "https://example.com"),
+            ("?", ""),
+        ] {
+            assert_eq!(Remote::new(url).without_query(), shown);
+        }
+    }
+
     #[tokio::test]
     async fn what_cannot_be_sent_is_refused_before_anything_is() {
         let good = Remote::new("http://127.0.0.1:9/mcp");
         assert!(good.clone().header("X-Key", " v ").open().is_ok());
-        for name in ["Accept", "mcp-session-id", "Mcp-Param-Region", "HOST", "Last-Event-ID"] {
+        for name in [
+            "Accept",
+            "mcp-session-id",
+            "Mcp-Param-Region",
+            "MCP-Protocol-Version",
+            "Mcp-Tomorrow",
+            "HOST",
+            "content-length",
+            "Expect",
+            "Last-Event-ID",
+        ] {
             assert!(
                 refused(good.clone().header(name, "x")).contains("by the transport itself"),
                 "{name}"
@@ -254,11 +306,27 @@ mod tests {
         assert!(refused(good.clone().header("a b", "x")).contains("not the name of a header"));
         let broken = refused(good.clone().header("X-Key", "sec\nret"));
         assert!(broken.contains("X-Key") && !broken.contains("ret"), "{broken}");
+        for named in ["http://secret@h.example/mcp", "http://kim:secret@h.example/mcp"] {
+            let named = refused(Remote::new(named));
+            assert!(
+                named.contains("h.example/mcp") && named.contains("in a header") && !named.contains("secret"),
+                "{named}"
+            );
+        }
         let url = refused(Remote::new("h.example/mcp?key=secret"));
         assert!(url.contains("h.example/mcp") && !url.contains("secret"), "{url}");
         let socks = Proxies::Through("socks5://u:secret@h:1".to_owned());
         let proxy = refused(good.proxies(socks));
         assert!(proxy.contains("proxy") && !proxy.contains("secret"), "{proxy}");
+    }
+
+    #[test]
+    fn only_secrets_that_leave_this_machine_in_the_clear_count_as_exposed() {
+        let exposed = |url: &str| Remote::new(url).exposes_secrets();
+        assert!(exposed("http://10.0.0.1/mcp?key=x") && !exposed("http://10.0.0.1/mcp"));
+        assert!(
+            !exposed("https://10.0.0.1/mcp?key=x") && !exposed("http://[::1]/mcp?key=x") && !exposed("nonsense?key=x")
+        );
     }
 
     #[test]

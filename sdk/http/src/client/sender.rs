@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use super::connector::{Connector, chain};
+use super::connector::{Connector, chain, tls_hint};
 use super::failure::Failure;
 use super::proxy::Routes;
 use super::url::{self, Origin};
@@ -73,9 +73,7 @@ impl Sender {
         let headers = request.headers_mut();
         headers.insert(header::USER_AGENT, USER_AGENT);
         if is_own {
-            for (name, value) in &self.own {
-                headers.append(name, value.clone());
-            }
+            headers.extend(self.own.clone());
         }
         for (name, value) in &outline.headers {
             // A session id is a secret of the one origin that gave it.
@@ -105,6 +103,11 @@ pub(crate) struct Fetch {
 }
 
 impl Fetch {
+    /// The address that is asked by now, fit to be shown.
+    pub(crate) fn address(&self) -> String {
+        url::shown(&self.outline.url)
+    }
+
     /// The answer, after the redirects that were followed.
     pub(crate) fn poll(&mut self, sender: &Sender, cx: &mut Context<'_>) -> Poll<Result<Response<Incoming>, Failure>> {
         loop {
@@ -146,7 +149,7 @@ impl Fetch {
         let repeats_body = matches!(status.as_u16(), 307 | 308);
         let may_follow = repeats_body || (self.outline.method == Method::GET && matches!(status.as_u16(), 301 | 302));
         if !may_follow {
-            return refuse("a request with a body does not follow that; use the new address");
+            return refuse("a request with a body does not follow that");
         }
         if url::is_https(&self.outline.url) && !url::is_https(&next) {
             return refuse("what is encrypted is not sent on in the clear");
@@ -158,9 +161,14 @@ impl Fetch {
     }
 
     fn failed(&self, error: &hyper_util::client::legacy::Error) -> Failure {
-        let url = url::shown(&self.outline.url);
+        let url = self.address();
         // The first link of the chain only says which of both it was.
-        let cause = std::error::Error::source(error).map_or_else(|| error.to_string(), chain);
+        let source = std::error::Error::source(error);
+        let hint = source
+            .and_then(tls_hint)
+            .map(|hint| format!(" ({hint})"))
+            .unwrap_or_default();
+        let cause = source.map_or_else(|| error.to_string(), chain) + &hint;
         if error.is_connect() {
             Failure::unreachable(format!("{url} cannot be reached: {cause}"))
         } else {
@@ -204,7 +212,7 @@ mod tests {
         for status in [301, 302, 303] {
             let why = post(status).unwrap_err();
             assert!(
-                why.contains("http://h/mcp/") && why.contains("use the new address"),
+                why.contains("http://h/mcp/") && why.contains("does not follow that"),
                 "{why}"
             );
         }

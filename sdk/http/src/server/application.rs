@@ -1,5 +1,6 @@
 //! The seam to what answers requests: the endpoint knows HTTP and the protocol's state, not the handlers.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -84,4 +85,8 @@ pub enum News {
 pub trait Changes: Send {
     /// The next change, when there is one.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<News>;
+
+    /// Which tasks a principal listens to from now on. How they stand is the first that is heard of them; of those
+    /// of others nothing is heard.
+    fn watch(&mut self, principal: &str, tasks: BTreeSet<String>);
 }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use trunkline_types::{ErrorObject, Method, clip, code};
 
 use super::application::Application;
-use crate::header::{self, decode_value};
+use crate::header::{self, Named, decode_value};
 
 /// What headers repeat of the params.
 #[derive(Deserialize, Default)]
@@ -47,15 +47,12 @@ impl<'a> Repeated<'a> {
         self.meta.as_ref()?.version.as_deref()
     }
 
-    /// What `Mcp-Name` repeats for this method
-    /// ([table](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers)).
-    /// A value of the wrong type is refused further in.
+    /// What `Mcp-Name` repeats for this method. A value of the wrong type is refused further in.
     fn named(&self, method: Method) -> Option<Cow<'a, str>> {
-        let raw = match method {
-            Method::CallTool | Method::GetPrompt => self.name,
-            Method::ReadResource => self.uri,
-            Method::GetTask | Method::CancelTask => self.task_id,
-            _ => None,
+        let raw = match header::named(method)? {
+            Named::Name => self.name,
+            Named::Uri => self.uri,
+            Named::TaskId => self.task_id,
         };
         serde_json::from_str(raw?.get()).ok().map(Cow::Owned)
     }

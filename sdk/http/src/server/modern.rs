@@ -55,7 +55,7 @@ pub(super) fn post(
     };
     match connection.handle(Duration::ZERO, message) {
         Incoming::Request(request) => Begun::Waits(run(cx, inner, parts, *request)),
-        _ if connection.streams() > 0 => listen(inner, id, connection).into(),
+        _ if connection.streams() > 0 => listen(inner, id, parts, connection).into(),
         _ => answered(connection.poll_transmit().unwrap_or_default()).into(),
     }
 }
@@ -124,11 +124,12 @@ fn run(cx: &mut Context<'_>, inner: &Arc<Inner>, parts: &Parts, request: Incomin
 
 /// A stream of notices
 /// ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
-fn listen(inner: &Arc<Inner>, id: RequestId, mut connection: Box<Connection>) -> Response {
+fn listen(inner: &Arc<Inner>, id: RequestId, parts: &Parts, mut connection: Box<Connection>) -> Response {
     let Some(stopping) = inner.stopping() else {
         return reply::busy(Some(&id), STOPPING);
     };
-    let changes = inner.application.changes();
+    let mut changes = inner.application.changes();
+    changes.watch(&super::principal(parts), connection.watched_tasks());
     let stream = Stream::new(Weak::new(), None);
     while let Some(acknowledgement) = connection.poll_transmit() {
         stream.push(acknowledgement);

@@ -211,6 +211,8 @@ impl Decoder {
     }
 
     fn skip_line(&mut self) {
+        // Even one that is skipped was the first line.
+        self.beginning = false;
         self.skipping_line = true;
         self.line = Vec::new();
     }

@@ -113,6 +113,10 @@ fn a_byte_order_mark_is_passed_over_once() {
     let bytes = marked.as_bytes();
     assert_eq!(read_pieces(1000, [&bytes[..1], &bytes[1..2], &bytes[2..]]).0, ["- - a"]);
     assert_eq!(read("data: \u{feff}x\n\n"), ["- - \\u{feff}x"]);
+    // A first line that is skipped before it is read to its end is the first one all the same.
+    let second = ":\n\u{feff}data: a\n\n".as_bytes();
+    assert_eq!(read_pieces(1000, [second]).0, [""; 0]);
+    assert_eq!(read_pieces(1000, second.chunks(1)).0, [""; 0]);
 }
 
 #[test]

@@ -12,4 +12,5 @@ mod renewing;
 mod resuming;
 mod server;
 mod sessions;
+mod tls;
 mod wire;

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use trunkline_types::{
-    DiscoverResult, EmptyNotice, Era, ErrorObject, Extra, Implementation, InitializeParams, InitializeResult, Method,
-    RequestId, Revision, encode, meta_key,
+    ClientCapabilities, DiscoverResult, EmptyNotice, Era, ErrorObject, Extension, Extra, Implementation,
+    InitializeParams, InitializeResult, Method, RequestId, Revision, encode, meta_key,
 };
 
 use super::{Agreement, ConnectError, Connection, Event, Opening, Sent, Undelivered};
@@ -46,12 +46,21 @@ impl Connection {
             (meta_key::CLIENT_INFO, serde_json::to_value(&self.config.info)),
             (
                 meta_key::CLIENT_CAPABILITIES,
-                serde_json::to_value(&self.config.capabilities),
+                serde_json::to_value(self.capabilities_in(revision)),
             ),
         ] {
             meta.insert(key.to_owned(), value.unwrap_or_else(|_| Value::Object(Extra::new())));
         }
         meta
+    }
+
+    /// What this client can do in a revision.
+    fn capabilities_in(&self, revision: Revision) -> ClientCapabilities {
+        let mut capabilities = self.config.capabilities.clone();
+        if !revision.profile().tasks_extension {
+            capabilities.remove_extension(Extension::Tasks);
+        }
+        capabilities
     }
 
     fn probe(&mut self, now: Duration, revision: Revision, wait: Duration) {
@@ -67,7 +76,7 @@ impl Connection {
             .open(now, Sent::Initialize, Timeouts::fixed(self.config.handshake));
         let params = InitializeParams {
             protocol_version: revision.name().to_owned(),
-            capabilities: self.config.capabilities.clone(),
+            capabilities: self.capabilities_in(revision),
             client_info: self.config.info.clone(),
             ..InitializeParams::default()
         };

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 use trunkline_types::{
-    ErrorObject, Extra, InputRequest, InputRequiredResult, Method, Progress, RequestId, Revision, ServerFeature,
-    SubscriptionFilter,
+    CreateTaskResult, ErrorObject, Extension, Extra, InputRequest, InputRequiredResult, Method, Progress, RequestId,
+    Revision, ServerFeature, SubscriptionFilter,
 };
 
 /// What happened.
@@ -68,6 +68,8 @@ pub enum Answer {
     Complete(Box<RawValue>),
     /// The server wants input first; then the request is sent again under a new id.
     InputRequired(Box<InputRequiredResult>),
+    /// The request became a task.
+    Task(Box<CreateTaskResult>),
     /// A protocol error.
     Refused(ErrorObject),
     /// Something came that is no answer to this request.
@@ -137,7 +139,7 @@ impl fmt::Display for ConnectError {
             Self::Invalid(why) => write!(f, "the server did not answer the handshake properly: {why}"),
             Self::Silent => f.write_str("the server did not answer the handshake in time"),
             Self::Ended { .. } => f.write_str("the server ended before the handshake was done"),
-            Self::Undelivered(why) => write!(f, "the server did not answer the handshake: {why}"),
+            Self::Undelivered(undelivered) => undelivered.fmt(f),
         }
     }
 }
@@ -164,6 +166,13 @@ pub enum RequestError {
         /// The feature.
         feature: ServerFeature,
     },
+    /// The extension that the method belongs to was not declared by both sides.
+    NoExtension {
+        /// The method.
+        method: Method,
+        /// The extension.
+        extension: Extension,
+    },
     /// The params cannot be written as JSON.
     Unwritable(String),
 }
@@ -175,6 +184,10 @@ impl fmt::Display for RequestError {
             Self::NotInRevision { method, revision } => write!(f, "revision {revision} has no `{method}`"),
             Self::NotDeclared { method, feature } => {
                 write!(f, "the server does not offer {feature:?}, so `{method}` was not sent")
+            }
+            Self::NoExtension { method, extension } => {
+                let id = extension.id();
+                write!(f, "`{id}` is not declared by both sides, so `{method}` was not sent")
             }
             Self::Unwritable(why) => write!(f, "the params cannot be written as JSON: {why}"),
         }

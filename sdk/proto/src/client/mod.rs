@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use trunkline_types::{
-    Cancelled, Era, ErrorObject, Extra, InputRequest, InputRequiredResult, LogLevel, Malformed, Message, Method, Needs,
-    Progress, RequestId, ResultType, SubscriptionAcknowledged, encode, meta_key, subscription_id,
+    Cancelled, Era, ErrorObject, Extension, Extra, InputRequest, InputRequiredResult, LogLevel, Malformed, Message,
+    Method, Needs, Progress, RequestId, ResultType, SubscriptionAcknowledged, encode, meta_key, subscription_id,
 };
 
 use crate::Timeouts;
@@ -122,12 +122,18 @@ impl Connection {
         options: &RequestOptions,
     ) -> Result<RequestId, RequestError> {
         let agreement = self.agreed_on(method)?;
-        if let Needs::Server(feature) = method.facts().needs
-            && !agreement.capabilities.has(feature)
-            // The first revision had completion without a capability for it.
-            && (method != Method::Complete || agreement.profile.completions_capability)
-        {
-            return Err(RequestError::NotDeclared { method, feature });
+        match method.facts().needs {
+            Needs::Server(feature)
+                if !agreement.capabilities.has(feature)
+                    // The first revision had completion without a capability for it.
+                    && (method != Method::Complete || agreement.profile.completions_capability) =>
+            {
+                return Err(RequestError::NotDeclared { method, feature });
+            }
+            Needs::Extension(extension) if !self.has_extension(extension) => {
+                return Err(RequestError::NoExtension { method, extension });
+            }
+            _ => {}
         }
         let timeouts = options.timeouts.unwrap_or(self.config.timeouts);
         let id = self.sent.open(now, Sent::Call(method), timeouts);
@@ -158,6 +164,13 @@ impl Connection {
             return Err(RequestError::NotInRevision { method, revision });
         }
         Ok(agreement)
+    }
+
+    /// Whether both sides declared an extension.
+    fn has_extension(&self, extension: Extension) -> bool {
+        let server = self.agreement.as_ref().map(|agreement| &agreement.capabilities);
+        server.is_some_and(|server| server.has_extension(extension))
+            && self.config.capabilities.has_extension(extension)
     }
 
     fn meta_for(&self, id: &RequestId, options: &RequestOptions) -> Extra {
@@ -387,8 +400,8 @@ impl Connection {
         match self.sent.close(&id) {
             Some(Sent::Probe) => self.probe_answered(now, outcome),
             Some(Sent::Initialize) => self.initialize_answered(now, outcome),
-            Some(Sent::Call(_)) => {
-                let answer = self.read_answer(outcome);
+            Some(Sent::Call(method)) => {
+                let answer = self.read_answer(method, outcome);
                 self.events.push_back(Event::Answered { id, answer });
             }
             None if self.given_up.contains(&id) => self.late_answer(now, outcome),
@@ -404,7 +417,7 @@ impl Connection {
 
     /// What an answer means, by its result type
     /// ([result types](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#resulttype)).
-    fn read_answer(&self, outcome: Result<&RawValue, ErrorObject>) -> Answer {
+    fn read_answer(&self, method: Method, outcome: Result<&RawValue, ErrorObject>) -> Answer {
         let result = match outcome {
             Ok(result) => result,
             Err(error) => return Answer::Refused(error),
@@ -428,6 +441,18 @@ impl Connection {
                 Ok(wanted) => Answer::InputRequired(Box::new(wanted)),
                 Err(error) => Answer::Invalid(format!("the result asks for input in an unknown form: {error}")),
             },
+            // Only what may become a task does, and only if this side said that it can follow one
+            // (https://modelcontextprotocol.io/seps/2663-tasks-extension#capability-negotiation).
+            Ok(ResultType::Task) if method != Method::CallTool => {
+                Answer::Invalid(format!("`{method}` became a task, which only a call of a tool may"))
+            }
+            Ok(ResultType::Task) if !self.config.capabilities.has_extension(Extension::Tasks) => {
+                Answer::Invalid("the call became a task, which this client did not say it can follow".to_owned())
+            }
+            Ok(ResultType::Task) => match serde_json::from_str(result.get()) {
+                Ok(created) => Answer::Task(Box::new(created)),
+                Err(error) => Answer::Invalid(format!("the call became a task of an unknown form: {error}")),
+            },
             Ok(ResultType::Other(kind)) => Answer::Invalid(format!("the result is of the unknown type {kind:?}")),
             Err(error) => Answer::Invalid(error),
         }
@@ -445,11 +470,11 @@ impl Connection {
             // An answer to this one would be taken for the answer to the first.
             return;
         }
-        let known = Method::from_name(method).filter(|method| {
-            method.facts().is_request
-                && method.facts().direction.reaches_client()
-                && profile.is_none_or(|profile| method.exists_in(profile.revision))
-        });
+        let named = match profile {
+            Some(profile) => Method::in_revision(method, profile.revision),
+            None => Method::from_name(method),
+        };
+        let known = named.filter(|method| method.facts().is_request && method.facts().direction.reaches_client());
         let outcome = match known {
             Some(Method::Ping) => Ok(Value::Object(Extra::new())),
             Some(known) => match self.take_request(known, params) {
@@ -568,3 +593,7 @@ fn read_result_type(result: &RawValue) -> Result<ResultType, String> {
     // Servers of earlier revisions do not say it.
     Ok(only.kind.unwrap_or(ResultType::Complete))
 }
+
+#[cfg(test)]
+#[path = "undelivered_tests.rs"]
+mod tests;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trunkline_types::{
-    DiscoverResult, Era, ErrorObject, InitializeParams, InitializeResult, LogLevel, Meta, Method, Profile, RequestId,
-    Revision, encode, meta_key,
+    DiscoverResult, Era, ErrorObject, Extension, InitializeParams, InitializeResult, LogLevel, Meta, Method, Profile,
+    RequestId, Revision, encode, meta_key,
 };
 
 use super::{ClientFacts, Connection, Session, decode, empty, unwritable};
@@ -57,6 +57,9 @@ impl Connection {
         let mut capabilities = config.capabilities.clone();
         if !profile.completions_capability {
             capabilities.completions = None;
+        }
+        if !profile.tasks_extension {
+            capabilities.remove_extension(Extension::Tasks);
         }
         let result = InitializeResult {
             protocol_version: revision.name().to_owned(),

@@ -80,6 +80,9 @@ pub enum Incoming<'a> {
     Ready,
     /// The client's roots changed.
     RootsChanged,
+    /// The client listens to further tasks: [`Connection::watched_tasks`] are those of all streams. It is to be
+    /// told how the new ones stand, because one may have ended just before.
+    TasksWatched,
     /// Nothing to do: the connection answered it, or set it aside.
     Nothing,
 }
@@ -116,6 +119,13 @@ enum Session {
         client: Arc<ClientFacts>,
         level: LogLevel,
     },
+}
+
+/// A request that the connection does not answer by itself.
+enum Accepted<'a> {
+    Request(Box<IncomingRequest<'a>>),
+    /// It opened a stream of notices about tasks.
+    TaskStream,
 }
 
 #[derive(Debug)]
@@ -297,7 +307,8 @@ impl Connection {
                     return Incoming::Nothing;
                 }
                 match self.accept(&id, &method, params, batch) {
-                    Ok(Some(request)) => Incoming::Request(Box::new(request)),
+                    Ok(Some(Accepted::Request(request))) => Incoming::Request(request),
+                    Ok(Some(Accepted::TaskStream)) => Incoming::TasksWatched,
                     Ok(None) => Incoming::Nothing,
                     Err(error) => {
                         self.send_to(batch, encode::error(Some(&id), &error));
@@ -353,7 +364,7 @@ impl Connection {
         method: &str,
         params: Option<&'a RawValue>,
         batch: Option<u64>,
-    ) -> Result<Option<IncomingRequest<'a>>, ErrorObject> {
+    ) -> Result<Option<Accepted<'a>>, ErrorObject> {
         let meta = request_meta(params)?;
         let (profile, client, log_level) = match (&meta.protocol_version, &self.session) {
             (Some(version), _) => {
@@ -368,16 +379,22 @@ impl Connection {
                 "a request of this version must not be part of a batch",
             ));
         }
-        let known = Method::from_name(method)
+        let known = Method::in_revision(method, profile.revision)
             .filter(|method| method.facts().is_request && method.facts().direction.reaches_server())
-            .filter(|method| method.exists_in(profile.revision))
             .filter(|method| match method.facts().needs {
                 Needs::Server(feature) => self.config.capabilities.has(feature),
+                Needs::Extension(extension) => self.config.capabilities.has_extension(extension),
                 Needs::Nothing | Needs::Client(_) => true,
             });
         let Some(method) = known else {
             return Err(ErrorObject::method_not_found(method));
         };
+        // (https://modelcontextprotocol.io/seps/2663-tasks-extension#protocol-errors)
+        if let Needs::Extension(extension) = method.facts().needs
+            && !client.capabilities.has_extension(extension)
+        {
+            return Err(ErrorObject::missing_extension(extension));
+        }
         let reply = match method {
             Method::Initialize => return Err(ErrorObject::invalid_request("the connection is initialized already")),
             Method::Ping => empty()?,
@@ -394,7 +411,10 @@ impl Connection {
                 self.watch(method == Method::Subscribe, wanted.uri)?;
                 empty()?
             }
-            Method::Listen => return self.listen(id, params, batch).map(|()| None),
+            Method::Listen => {
+                let has_tasks = self.listen(id, params, batch, &client.capabilities)?;
+                return Ok(has_tasks.then_some(Accepted::TaskStream));
+            }
             _ => {
                 let running = self.in_flight();
                 if running >= self.config.limits.in_flight {
@@ -402,7 +422,7 @@ impl Connection {
                     return Err(ErrorObject::internal(why));
                 }
                 self.open(id.clone(), batch);
-                return Ok(Some(IncomingRequest {
+                return Ok(Some(Accepted::Request(Box::new(IncomingRequest {
                     id: id.clone(),
                     method,
                     profile,
@@ -410,7 +430,7 @@ impl Connection {
                     meta,
                     log_level,
                     params,
-                }));
+                }))));
             }
         };
         self.send_to(batch, encode::result(id, &reply));

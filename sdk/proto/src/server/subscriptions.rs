@@ -1,13 +1,14 @@
 //! Who wants to hear of changes: watched resources (legacy) and streams of notices (modern).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 use trunkline_types::{
-    EmptyNotice, EmptyResult, ErrorObject, ListCapability, ListenParams, Meta, Method, RequestId, ResourceUpdated,
-    ResultType, Revision, ServerCapabilities, ServerResult, SubscriptionAcknowledged, SubscriptionFilter, encode,
-    meta_key,
+    ClientCapabilities, EmptyNotice, EmptyResult, ErrorObject, Extension, ListCapability, ListenParams, Meta, Method,
+    RequestId, ResourceUpdated, ResultType, Revision, ServerCapabilities, ServerResult, SubscriptionAcknowledged,
+    SubscriptionFilter, Task, encode, meta_key,
 };
 
 use super::{Connection, Session, decode};
@@ -24,6 +25,8 @@ pub enum Change {
     Resources,
     /// One resource, by its address.
     Resource(String),
+    /// One task, as it stands now.
+    Task(Arc<Task>),
 }
 
 impl Change {
@@ -33,6 +36,7 @@ impl Change {
             Self::Prompts => Method::PromptsChanged,
             Self::Resources => Method::ResourcesChanged,
             Self::Resource(_) => Method::ResourceUpdatedNotice,
+            Self::Task(_) => Method::TaskNotice,
         }
     }
 
@@ -46,6 +50,7 @@ impl Change {
                 .iter()
                 .flatten()
                 .any(|wanted| covers(wanted, uri)),
+            Self::Task(task) => filter.task_ids.iter().flatten().any(|wanted| *wanted == task.task_id),
         }
     }
 
@@ -57,6 +62,7 @@ impl Change {
             Self::Prompts => list(&capabilities.prompts),
             Self::Resources => capabilities.resources.as_ref().and_then(|r| r.list_changed) == Some(true),
             Self::Resource(_) => capabilities.resources.as_ref().and_then(|r| r.subscribe) == Some(true),
+            Self::Task(_) => capabilities.has_extension(Extension::Tasks),
         }
     }
 }
@@ -74,10 +80,9 @@ pub(super) struct Subscriptions {
 }
 
 impl Subscriptions {
-    /// How many addresses are watched, on all streams together.
-    fn addresses(&self) -> usize {
-        let of = |filter: &SubscriptionFilter| filter.resource_subscriptions.as_ref().map_or(0, Vec::len);
-        self.watched.len() + self.streams.values().map(of).sum::<usize>()
+    /// How many addresses and tasks are watched, on all streams together.
+    fn watching(&self) -> usize {
+        self.watched.len() + self.streams.values().map(|filter| named(filter).count()).sum::<usize>()
     }
 
     pub(super) fn listening(&self) -> usize {
@@ -89,13 +94,19 @@ impl Subscriptions {
     }
 }
 
-/// The longest address that can be watched, in bytes.
+/// The addresses and tasks that a filter names.
+fn named(filter: &SubscriptionFilter) -> impl Iterator<Item = &String> {
+    let addresses = filter.resource_subscriptions.iter().flatten();
+    addresses.chain(filter.task_ids.iter().flatten())
+}
+
+/// The longest address, or id of a task, that can be watched, in bytes.
 pub const MAX_ADDRESS: usize = 8 * 1024;
 
-fn check_length(uri: &str) -> Result<(), ErrorObject> {
-    if uri.len() > MAX_ADDRESS {
+fn check_length(name: &str) -> Result<(), ErrorObject> {
+    if name.len() > MAX_ADDRESS {
         return Err(ErrorObject::invalid_params(format!(
-            "an address has at most {MAX_ADDRESS} bytes"
+            "an address or id has at most {MAX_ADDRESS} bytes"
         )));
     }
     Ok(())
@@ -118,7 +129,7 @@ impl Connection {
         }
         check_length(&uri)?;
         let bound = self.config.limits.subscriptions;
-        if self.subscriptions.addresses() >= bound && !self.subscriptions.watched.contains(&uri) {
+        if self.subscriptions.watching() >= bound && !self.subscriptions.watched.contains(&uri) {
             let why = format!("{bound} resources are watched already; stop watching one");
             return Err(ErrorObject::invalid_params(why));
         }
@@ -128,25 +139,35 @@ impl Connection {
 
     /// Opens a stream of notices (modern). The acknowledgement is its first message
     /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#acknowledgment)).
+    /// Returns whether it is about tasks too.
     pub(super) fn listen(
         &mut self,
         id: &RequestId,
         params: Option<&RawValue>,
         batch: Option<u64>,
-    ) -> Result<(), ErrorObject> {
+        client: &ClientCapabilities,
+    ) -> Result<bool, ErrorObject> {
         let ListenParams {
             notifications: mut filter,
             ..
         } = decode(params)?;
         let bound = self.config.limits.subscriptions;
-        let uris = filter.resource_subscriptions.as_deref().unwrap_or_default();
-        uris.iter().try_for_each(|uri| check_length(uri))?;
-        if self.subscriptions.streams.len() >= bound || self.subscriptions.addresses() + uris.len() > bound {
+        named(&filter).try_for_each(|name| check_length(name))?;
+        let more = named(&filter).count();
+        if self.subscriptions.streams.len() >= bound || self.subscriptions.watching() + more > bound {
             return Err(ErrorObject::invalid_params(format!(
                 "at most {bound} subscriptions are kept"
             )));
         }
         let capabilities = &self.config.capabilities;
+        if !capabilities.has_extension(Extension::Tasks) {
+            filter.task_ids = None;
+        }
+        // (https://modelcontextprotocol.io/seps/2663-tasks-extension#task-status-notifications)
+        let wants_tasks = filter.task_ids.iter().flatten().next().is_some();
+        if wants_tasks && !client.has_extension(Extension::Tasks) {
+            return Err(ErrorObject::missing_extension(Extension::Tasks));
+        }
         let agree = |wanted: &mut Option<bool>, change: &Change| {
             *wanted = wanted.filter(|wanted| *wanted && change.announced_by(capabilities));
         };
@@ -167,7 +188,7 @@ impl Connection {
         self.open(id.clone(), batch);
         self.subscriptions.streams.insert(id.clone(), filter);
         self.transmit.push_back(message);
-        Ok(())
+        Ok(wants_tasks)
     }
 
     /// Tells whoever wants to know that something changed.
@@ -178,7 +199,9 @@ impl Connection {
         if matches!(self.session, Session::Legacy { .. }) {
             let wanted = match change {
                 Change::Resource(uri) => self.subscriptions.watched.iter().any(|watched| covers(watched, uri)),
-                _ => true,
+                // The extension is not defined for legacy revisions.
+                Change::Task(_) => false,
+                Change::Tools | Change::Prompts | Change::Resources => true,
             };
             if wanted {
                 self.transmit.extend(notice(change, Meta::new()));
@@ -191,7 +214,16 @@ impl Connection {
         }
     }
 
-    /// Tells that everything may have changed: some changes were lost on their way here.
+    /// The tasks that streams are about.
+    pub fn watched_tasks(&self) -> BTreeSet<String> {
+        let filters = self.subscriptions.streams.values();
+        filters
+            .flat_map(|filter| filter.task_ids.iter().flatten())
+            .cloned()
+            .collect()
+    }
+
+    /// Tells that everything may have changed, tasks excepted: some changes were lost on their way here.
     pub fn publish_all(&mut self) {
         let streamed = self
             .subscriptions
@@ -215,7 +247,7 @@ impl Connection {
         for id in streams.keys() {
             let mut result = EmptyResult::default();
             result.meta_mut().extend(stream_meta(id));
-            let config = std::sync::Arc::clone(&self.config);
+            let config = Arc::clone(&self.config);
             let shape = config.shape(Revision::LATEST.profile());
             let result = shape
                 .write(&mut result, &ResultType::Complete)
@@ -244,6 +276,11 @@ fn notice(change: &Change, meta: Meta) -> Option<Vec<u8>> {
                 meta,
                 ..ResourceUpdated::default()
             };
+            encode::notification(name, Some(&params)).ok()
+        }
+        Change::Task(task) => {
+            let mut params = Task::clone(task);
+            params.meta.extend(meta);
             encode::notification(name, Some(&params)).ok()
         }
         _ if meta.is_empty() => encode::notification::<EmptyNotice>(name, None).ok(),
