@@ -7,12 +7,11 @@ use std::task::Context;
 
 use http::StatusCode;
 use http::request::Parts;
-use trunkline_types::{ErrorObject, Message};
+use trunkline_types::Message;
 
 use super::accept::{EVENTS, accepts};
 use super::body::{Events, OnLeave, Source};
 use super::endpoint::{Inner, STOPPING};
-use super::headers::Repeated;
 use super::reply::{self, Response};
 use super::running::Taken;
 use super::session::Streams;
@@ -56,7 +55,8 @@ pub(super) fn open(inner: &Arc<Inner>, parts: &Parts) -> Response {
     reply::events(events.opening(opening).until(stopping))
 }
 
-/// Takes one message; the answer to it leaves by the stream.
+/// Takes one message; the answer to it leaves by the stream. As over stdio, a request may name a modern revision:
+/// clients that try for one do so over every transport.
 pub(super) fn post(
     cx: &mut Context<'_>,
     inner: &Arc<Inner>,
@@ -73,12 +73,6 @@ pub(super) fn post(
     let Some(session) = session else {
         return reply::gone().into();
     };
-    if let Some(Message::Request { id, params, .. }) = &read
-        && Repeated::read(*params).version().is_some()
-    {
-        let why = "a request that names its version in `_meta` belongs to the other address of this server";
-        return reply::error(StatusCode::BAD_REQUEST, Some(id), &ErrorObject::invalid_request(why));
-    }
     match session.take(read, body) {
         Taken::Nothing => {}
         Taken::Answered(answer) => session.say(answer),

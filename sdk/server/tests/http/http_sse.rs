@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use trunkline_server::{HttpOptions, NoArguments};
 
 use crate::events::Events;
-use crate::speak::{MODERN, call, message, modern_message, text};
+use crate::speak::{META_SUBSCRIPTION, MODERN, call, message, modern_message, text};
 use crate::stage::{End, Order, Served};
 use crate::wire::{Answer, Request, within};
 
@@ -186,9 +186,6 @@ async fn what_does_not_belong_there_is_refused() {
         served.ask(&Request::get().header("Mcp-Session-Id", &id)).await.status(),
         404
     );
-    // The modern era has its own address.
-    let answer = old.send(&served, &modern_message(2, "tools/list", json!({}))).await;
-    assert_eq!(answer.error(), (400, -32600, json!(2)), "{MODERN}");
     // What cannot be read is refused, and the session goes on.
     for broken in [json!(5), json!({}), json!([])] {
         let answer = old.send(&served, &broken).await;
@@ -201,6 +198,47 @@ async fn what_does_not_belong_there_is_refused() {
     }
     drop(old);
     served.stop().await;
+}
+
+/// Clients that look for the newest revision do so over every transport; as over stdio, they find it.
+#[tokio::test]
+async fn a_modern_request_is_served_here_too() {
+    let served = Served::start().await;
+    let mut old = Old::begin(&served).await;
+    old.tell(&served, &modern_message(1, "server/discover", json!({})))
+        .await;
+    let discovered = old.events.message().await;
+    assert_eq!(discovered["result"]["supportedVersions"], json!([MODERN]));
+    let echo = modern_message(2, "tools/call", call("echo", json!({ "text": "hi" })));
+    old.tell(&served, &echo).await;
+    assert_eq!(old.events.message().await["result"]["resultType"], "complete");
+    let filter = json!({ "notifications": { "toolsListChanged": true } });
+    for id in [3, 4] {
+        old.tell(&served, &modern_message(id, "subscriptions/listen", filter.clone()))
+            .await;
+        let method = old.events.message().await["method"].clone();
+        assert_eq!(method, "notifications/subscriptions/acknowledged");
+    }
+    let leave = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 3 } });
+    old.tell(&served, &leave).await;
+    served.server.add_tool("new", |_: NoArguments| async { "new" }).unwrap();
+    let changed = old.events.message().await;
+    assert_eq!(changed["method"], "notifications/tools/list_changed");
+    assert_eq!(changed["params"]["_meta"][META_SUBSCRIPTION], 4);
+    let serving = served.begin_stop();
+    let last = old.events.message().await;
+    assert_eq!(
+        (&last["id"], &last["result"]["resultType"]),
+        (&json!(4), &json!("complete"))
+    );
+    while let Some(event) = old.events.event().await {
+        assert_eq!(
+            event.json()["method"],
+            "notifications/cancelled",
+            "as where one channel is shared"
+        );
+    }
+    within("the end of the server", serving).await.unwrap();
 }
 
 #[tokio::test]
