@@ -90,6 +90,27 @@ async fn a_huge_body_is_refused_before_it_comes() {
     served.stop().await;
 }
 
+/// A client that asks before it sends a large body is told to go on, or that there is no use.
+#[tokio::test]
+async fn who_asks_before_sending_is_told() {
+    let served = Served::start().await;
+    let request = of_size(5000).header("Expect", "100-continue");
+    let bytes = request.bytes();
+    let head = bytes.len() - 5000;
+    let mut connection = served.connect().await;
+    connection.write(&bytes[..head]).await;
+    assert_eq!(connection.head().await.status, 100);
+    connection.write(&bytes[head..]).await;
+    assert_eq!(connection.answer().await.status(), 200);
+    let huge = modern(1, "tools/list", json!({}))
+        .header("Expect", "100-continue")
+        .header("Content-Length", "100000000");
+    let mut connection = served.connect().await;
+    connection.write(&huge.head()).await;
+    assert_eq!(connection.answer().await.status(), 413);
+    served.stop().await;
+}
+
 /// Clients that send half of something hold so much together, and no more.
 #[tokio::test]
 async fn what_is_being_received_is_bounded_for_all_together() {

@@ -15,6 +15,7 @@ mod listening;
 mod modern;
 mod modern_headers;
 mod origins;
+mod races;
 mod requests;
 mod resuming;
 mod sessions;

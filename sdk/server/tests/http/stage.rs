@@ -176,6 +176,23 @@ async fn burst(ask: Burst, ctx: Context) -> String {
     "done".to_owned()
 }
 
+/// Says a text back, and that it is at it, after so many turns of others.
+#[derive(Deserialize, JsonSchema)]
+struct Linger {
+    turns: u32,
+    text: String,
+}
+
+async fn linger(ask: Linger, ctx: Context) -> String {
+    for turn in 0..ask.turns {
+        tokio::task::yield_now().await;
+        if turn % 3 == 2 {
+            ctx.progress(turn.into(), None, "");
+        }
+    }
+    ask.text
+}
+
 /// Answers with so many bytes.
 #[derive(Deserialize, JsonSchema)]
 struct Big {
@@ -232,6 +249,7 @@ pub(crate) fn server(stage: Stage) -> Server {
         .tool("puppet", puppet)
         .tool("echo", echo)
         .tool("burst", burst)
+        .tool("linger", linger)
         .tool("big", big)
         .tool("confirm", confirm)
         .tool("think", think)
