@@ -292,7 +292,9 @@ impl Session {
         state.connection.close_shared_streams();
         let said = state.said();
         if let Some(shared) = &self.shared_stream {
-            said.into_iter().for_each(|last| shared.push(last));
+            for last in said {
+                shared.push(last);
+            }
         }
         self.end_if_drained(&state);
     }
