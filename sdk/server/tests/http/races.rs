@@ -14,7 +14,7 @@ fn last(answer: &Answer) -> Option<Value> {
     match answer.head.get("content-type") {
         Some("text/event-stream") => {
             let data = body.lines().filter_map(|line| line.strip_prefix("data: "));
-            let last = data.filter(|data| !data.is_empty()).last()?;
+            let last = data.rev().find(|data| !data.is_empty())?;
             Some(serde_json::from_str(last).unwrap())
         }
         _ => Some(answer.json()),
