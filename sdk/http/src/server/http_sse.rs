@@ -7,7 +7,7 @@ use std::task::Context;
 
 use http::StatusCode;
 use http::request::Parts;
-use trunkline_types::{ErrorObject, Message};
+use trunkline_types::{Era, ErrorObject, Message, encode};
 
 use super::accept::{EVENTS, accepts};
 use super::body::{Events, OnLeave, Source};
@@ -72,10 +72,12 @@ pub(super) fn post(
     let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts), Streams::One));
     let Some(session) = session else { return gone() };
     if let Some(Message::Request { id, params, .. }) = &read
-        && Repeated::read(*params).version().is_some()
+        && let Some(version) = Repeated::read(*params).version()
     {
-        let why = "a request that names its version in `_meta` belongs to the other address of this server";
-        return reply::error(StatusCode::BAD_REQUEST, Some(id), &ErrorObject::invalid_request(why));
+        // An answer like any other: a client that probes for the modern era takes a refused POST for a broken
+        // connection, and does not go on to the handshake.
+        session.say(encode::error(Some(id), &unsupported(inner, version)));
+        return reply::plain(StatusCode::ACCEPTED);
     }
     match session.take(read, body) {
         Taken::Nothing => {}
@@ -89,6 +91,19 @@ pub(super) fn post(
         Taken::Gone => return gone(),
     }
     reply::plain(StatusCode::ACCEPTED)
+}
+
+/// Modern requests belong to the other address: on this one only the revisions with a handshake are spoken
+/// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)).
+fn unsupported(inner: &Inner, wanted: &str) -> ErrorObject {
+    let config = inner.application.config();
+    let spoken = config
+        .revisions
+        .iter()
+        .rev()
+        .filter(|revision| revision.era() == Era::Legacy);
+    let names: Vec<&str> = spoken.map(|revision| revision.name()).collect();
+    ErrorObject::unsupported_version(wanted, &names)
 }
 
 fn gone() -> Response {

@@ -11,6 +11,12 @@ use crate::wire::{Answer, Request, within};
 
 const REVISION: &str = "2024-11-05";
 
+fn initialize(revision: &str) -> Value {
+    let params = json!({ "protocolVersion": revision, "capabilities": { "sampling": {}, "elicitation": {} },
+        "clientInfo": { "name": "old", "version": "1" } });
+    message(0, "initialize", params)
+}
+
 /// A client: its stream, and where it sends messages.
 struct Old {
     events: Events,
@@ -21,9 +27,7 @@ impl Old {
     /// Opens the stream and shakes hands.
     async fn open(served: &Served, revision: &str) -> Self {
         let mut old = Self::begin(served).await;
-        let params = json!({ "protocolVersion": revision, "capabilities": { "sampling": {}, "elicitation": {} },
-            "clientInfo": { "name": "old", "version": "1" } });
-        old.tell(served, &message(0, "initialize", params)).await;
+        old.tell(served, &initialize(revision)).await;
         assert_eq!(old.events.message().await["result"]["protocolVersion"], revision);
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         old.tell(served, &ready).await;
@@ -186,9 +190,6 @@ async fn what_does_not_belong_there_is_refused() {
         served.ask(&Request::get().header("Mcp-Session-Id", &id)).await.status(),
         404
     );
-    // The modern era has its own address.
-    let answer = old.send(&served, &modern_message(2, "tools/list", json!({}))).await;
-    assert_eq!(answer.error(), (400, -32600, json!(2)), "{MODERN}");
     // What cannot be read is refused, and the session goes on.
     for broken in [json!(5), json!({}), json!([])] {
         let answer = old.send(&served, &broken).await;
@@ -199,6 +200,35 @@ async fn what_does_not_belong_there_is_refused() {
     while messages.last().is_none_or(|last: &Value| last["id"] != 9) {
         messages.push(old.events.message().await);
     }
+    drop(old);
+    served.stop().await;
+}
+
+/// A client that probes for the modern era must hear no, and be able to go on with the handshake.
+#[tokio::test]
+async fn the_modern_era_has_its_own_address() {
+    let served = Served::start().await;
+    let mut old = Old::begin(&served).await;
+    old.tell(&served, &modern_message(1, "server/discover", json!({})))
+        .await;
+    let error = &old.events.message().await["error"];
+    assert_eq!(
+        (&error["code"], &error["data"]["requested"]),
+        (&json!(-32022), &json!(MODERN))
+    );
+    let supported = error["data"]["supported"].as_array().unwrap();
+    assert!(
+        supported.contains(&json!(REVISION)) && !supported.contains(&json!(MODERN)),
+        "{error}"
+    );
+    old.tell(&served, &initialize(REVISION)).await;
+    assert_eq!(old.events.message().await["result"]["protocolVersion"], REVISION);
+    old.tell(&served, &modern_message(2, "tools/list", json!({}))).await;
+    assert_eq!(
+        old.events.message().await["error"]["code"],
+        -32022,
+        "after the handshake neither"
+    );
     drop(old);
     served.stop().await;
 }
