@@ -1,6 +1,7 @@
-"""Drives a stdio server with the Python SDK 2.x, which speaks both eras.
+"""Drives a server with the Python SDK 2.x, which speaks both eras.
 
-usage: python client.py ERA weather|orders -- COMMAND ARGS…
+usage: python client.py ERA SCENARIO URL | -- COMMAND ARGS…
+An address that ends in /sse is reached by the transport of the first revision.
 ERA: legacy (handshake), auto (probe, then decide), modern (no probe: the first request is already modern).
 
 One JSON object on stdout says what the SDK saw. Nothing is judged here: the Rust tests do that.
@@ -15,11 +16,22 @@ from importlib.metadata import version
 
 import anyio
 from mcp import Client, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.shared.exceptions import MCPError
-from mcp.types import ElicitResult, Implementation, PromptReference
+from mcp.types import (
+    CreateMessageResult,
+    ElicitResult,
+    Implementation,
+    ListRootsResult,
+    PromptReference,
+    Root,
+    TextContent,
+)
 
 SDK = "mcp"
 MODES = {"legacy": "legacy", "auto": "auto", "modern": "2026-07-28"}
+# What is asked for in either era; each has its own way to ask.
+LOG_LEVEL = "info"
 # Longest wait for one request, and for the whole program.
 REQUEST_SECONDS = 15.0
 PROGRAM_SECONDS = 60.0
@@ -28,10 +40,10 @@ MAX_PAGES = 50
 
 
 class Person:
-    """What a person would answer to the next elicitation, and what was shown meanwhile."""
+    """Answers what a server may ask, as a person and a model would, and keeps what was asked meanwhile."""
 
     def __init__(self):
-        self.answer = ElicitResult(action="cancel")
+        self.answer = lambda _shown: ElicitResult(action="cancel")
         self.asked = []
 
     async def elicit(self, _context, params):
@@ -41,9 +53,41 @@ class Person:
                 "mode": shown.get("mode", "form"),
                 "message": shown.get("message"),
                 "schema": shown.get("requestedSchema"),
+                "url": shown.get("url"),
             }
         )
-        return self.answer
+        return self.answer(shown)
+
+    async def sample(self, _context, params):
+        self.asked.append({"mode": "sampling", "message": plain(params)["messages"][0]["content"]["text"]})
+        return CreateMessageResult(role="assistant", model="a-model", content=TextContent(type="text", text="Hello."))
+
+    async def roots(self, _context):
+        self.asked.append({"mode": "roots"})
+        return ListRootsResult(roots=[Root(uri="file:///here")])
+
+
+class Heard:
+    """What a server says beside its answers."""
+
+    def __init__(self):
+        self.notifications = []
+        self.wake = anyio.Event()
+
+    def take(self, notification):
+        self.notifications.append(plain(notification))
+        self.wake.set()
+
+    async def at_least(self, count, method):
+        """Waits for so many of one method; fewer are returned when they do not come."""
+        with anyio.move_on_after(REQUEST_SECONDS):
+            while len(self.of(method)) < count:
+                self.wake = anyio.Event()
+                await self.wake.wait()
+        return self.of(method)
+
+    def of(self, method):
+        return [notification.get("params") for notification in self.notifications if notification["method"] == method]
 
 
 class Complaints(logging.Handler):
@@ -55,10 +99,6 @@ class Complaints(logging.Handler):
 
     def emit(self, record):
         self.lines.append(record.getMessage())
-
-    async def hear(self, message):
-        if isinstance(message, Exception):
-            self.lines.append(told(message))
 
 
 class Steps:
@@ -113,8 +153,8 @@ async def every(ask, field):
     raise RuntimeError(f"more than {MAX_PAGES} pages of {field}")
 
 
-async def call(client, name, arguments):
-    answer = plain(await client.call_tool(name, arguments))
+async def call(client, name, arguments, **options):
+    answer = plain(await client.call_tool(name, arguments, **options))
     content = answer.get("content", [])
     return {
         "text": "\n".join(block["text"] for block in content if block["type"] == "text"),
@@ -141,7 +181,7 @@ async def read(client, uri):
     return {"contents": contents}
 
 
-async def weather(client, steps, _person):
+async def weather(client, steps, *_):
     await steps.take("list tools", lambda: every(client.list_tools, "tools"))
     await steps.take("call get_weather Seoul", lambda: call(client, "get_weather", {"city": "Seoul"}))
     await steps.take("call get_weather Nowhereville", lambda: call(client, "get_weather", {"city": "Nowhereville"}))
@@ -167,7 +207,7 @@ async def weather(client, steps, _person):
     await steps.take("complete city", complete_city)
 
 
-async def orders(client, steps, person):
+async def orders(client, steps, person, _heard):
     await steps.take("list tools", lambda: every(client.list_tools, "tools"))
     await steps.take("call count_orders", lambda: call(client, "count_orders", {}))
     await steps.take("call count_orders paid", lambda: call(client, "count_orders", {"status": "paid"}))
@@ -182,17 +222,82 @@ async def orders(client, steps, person):
         "list resource templates", lambda: every(client.list_resource_templates, "resourceTemplates")
     )
     await steps.take("read orders://order/1", lambda: read(client, "orders://order/1"))
-    person.answer = ElicitResult(action="accept", content={"confirm": True})
+    person.answer = lambda _shown: ElicitResult(action="accept", content={"confirm": True})
     await steps.take("call cancel_order 2 accepting", lambda: call(client, "cancel_order", {"id": 2}))
-    person.answer = ElicitResult(action="decline")
+    person.answer = lambda _shown: ElicitResult(action="decline")
     await steps.take("call cancel_order 3 declining", lambda: call(client, "cancel_order", {"id": 3}))
 
 
-SCENARIOS = {"weather": weather, "orders": orders}
+def fill(shown):
+    """What a person puts into the forms of the server."""
+    if shown.get("mode") == "url":
+        return ElicitResult(action="accept")
+    is_order = "size" in shown["requestedSchema"]["properties"]
+    return ElicitResult(action="accept", content={"size": "large", "count": 2} if is_order else {"confirm": True})
 
 
-async def run(era, scenario, command, args):
-    person, complaints = Person(), Complaints()
+async def traffic(client, steps, person, heard):
+    is_modern = client.protocol_version == MODES["modern"]
+    person.answer = fill
+    await steps.take("list tools", lambda: every(client.list_tools, "tools"))
+    if not is_modern:
+        await steps.take("set the log level", lambda: set_log_level(client))
+
+    async def work():
+        progress = []
+
+        async def made(value, _total, _message):
+            progress.append(value)
+
+        answer = await call(client, "work", {}, progress_callback=made)
+        return answer | {"progress": progress, "logs": await heard.at_least(3, "notifications/message")}
+
+    await steps.take("call work", work)
+    for tool in ["order", "visit", "sample", "roots"]:
+        await steps.take(f"call {tool}", lambda tool=tool: call(client, tool, {}))
+
+    async def grow():
+        await call(client, "grow", {})
+        lists = await heard.at_least(1, "notifications/tools/list_changed")
+        resources = await heard.at_least(1, "notifications/resources/updated")
+        return {"lists": len(lists), "uris": [params["uri"] for params in resources]}
+
+    async def hear_changes():
+        uri = "note://one"
+        if is_modern:
+            async with client.listen(tools_list_changed=True, resource_subscriptions=[uri]):
+                return await grow()
+        await client.subscribe_resource(uri)
+        return await grow()
+
+    await steps.take("hear changes", hear_changes)
+    await steps.take("list tools anew", lambda: every(client.list_tools, "tools"))
+
+
+async def set_log_level(client):
+    return plain(await client.set_logging_level(LOG_LEVEL))
+
+
+SCENARIOS = {"weather": weather, "orders": orders, "traffic": traffic}
+
+
+def reach(server):
+    """What the SDK's client takes: the address, a transport, or a command to start."""
+    if isinstance(server, str):
+        return sse_client(server) if server.endswith("/sse") else server
+    command, *args = server
+    return StdioServerParameters(command=command, args=args, env=dict(os.environ))
+
+
+async def run(era, scenario, server):
+    person, complaints, heard = Person(), Complaints(), Heard()
+
+    async def hear(message):
+        if isinstance(message, Exception):
+            complaints.lines.append(told(message))
+        else:
+            heard.take(message)
+
     logging.basicConfig(handlers=[complaints])
     steps = Steps(person)
     report = {"sdk": SDK, "version": version(SDK), "scenario": scenario, "protocol": None, "server": None}
@@ -200,12 +305,15 @@ async def run(era, scenario, command, args):
     try:
         with anyio.fail_after(PROGRAM_SECONDS):
             async with Client(
-                StdioServerParameters(command=command, args=args, env=dict(os.environ)),
+                reach(server),
                 mode=MODES[era],
                 client_info=Implementation(name="interop-python", version="1.0.0"),
                 read_timeout_seconds=REQUEST_SECONDS,
                 elicitation_callback=person.elicit,
-                message_handler=complaints.hear,
+                sampling_callback=person.sample,
+                list_roots_callback=person.roots,
+                log_level=LOG_LEVEL,
+                message_handler=hear,
             ) as client:
                 report["protocol"] = client.protocol_version
                 if era == "modern":
@@ -215,7 +323,7 @@ async def run(era, scenario, command, args):
                     report["server"] = plain(client.server_info) if client.server_info else None
                     report["capabilities"] = plain(client.server_capabilities)
                     report["instructions"] = client.instructions
-                await SCENARIOS[scenario](client, steps, person)
+                await SCENARIOS[scenario](client, steps, person, heard)
                 closing = time.monotonic()
         report["close_ms"] = round((time.monotonic() - closing) * 1000)
     except TimeoutError:
@@ -241,14 +349,22 @@ async def discover(client, steps):
     }
 
 
+def command_line(given):
+    """The era, the scenario and the server: an address, or a command as a list. Nothing if it is none."""
+    match given:
+        case [era, scenario, "--", *command] if command and era in MODES and scenario in SCENARIOS:
+            return era, scenario, command
+        case [era, scenario, url] if "://" in url and era in MODES and scenario in SCENARIOS:
+            return era, scenario, url
+
+
 def main():
-    given = sys.argv[1:]
-    split = given.index("--") if "--" in given else -1
-    options, command = given[: max(split, 0)], given[split + 1 :]
-    if split != 2 or not command or options[0] not in MODES or options[1] not in SCENARIOS:
-        print(f"usage: python {sys.argv[0]} {'|'.join(MODES)} {'|'.join(SCENARIOS)} -- COMMAND ARGS…", file=sys.stderr)
+    wanted = command_line(sys.argv[1:])
+    if wanted is None:
+        eras, scenarios = "|".join(MODES), "|".join(SCENARIOS)
+        print(f"usage: python {sys.argv[0]} {eras} {scenarios} URL | -- COMMAND ARGS…", file=sys.stderr)
         return 2
-    return anyio.run(run, *options, command[0], command[1:])
+    return anyio.run(run, *wanted)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-// Drives a stdio server with the split TypeScript SDK (2.x), which speaks both eras.
-// usage: node clientmodern.mjs ERA weather|orders -- COMMAND ARGS…
+// Drives a server with the split TypeScript SDK (2.x), which speaks both eras.
+// usage: node clientmodern.mjs ERA SCENARIO URL | -- COMMAND ARGS…
 // ERA: legacy (handshake), auto (probe, then decide), modern (the newest revision and nothing else),
 // or one handshake revision, such as 2025-03-26, to offer that one alone.
 
-import { Person, commandLine, load, run } from "./scenario.mjs";
+import { Person, capabilities, commandLine, load, reach, run } from "./scenario.mjs";
 
 const sdk = "@modelcontextprotocol/client";
-const { Client, SUPPORTED_PROTOCOL_VERSIONS } = load(sdk);
+const { Client, SSEClientTransport, StreamableHTTPClientTransport, SUPPORTED_PROTOCOL_VERSIONS } = load(sdk);
 const { StdioClientTransport } = load(`${sdk}/stdio`);
 
-const { options, scenario, command, args } = commandLine(["ERA"]);
+const { options, scenario, server } = commandLine(["ERA"]);
 const [era] = options;
 
 const negotiations = {
@@ -29,11 +29,13 @@ if (!negotiation) {
 const person = new Person();
 const client = new Client(
   { name: "interop-typescript", version: "2.0.0" },
-  { capabilities: { elicitation: { form: {} } }, ...negotiation },
+  { capabilities, ...negotiation },
 );
-// Answers the old request and, through the same handler, the inputs a modern result asks for.
+// These answer the old requests and, through the same handlers, the inputs a modern result asks for.
 client.setRequestHandler("elicitation/create", (request) => person.elicit(request.params));
+client.setRequestHandler("sampling/createMessage", (request) => person.sample(request.params));
+client.setRequestHandler("roots/list", () => person.roots());
 
-const transport = new StdioClientTransport({ command, args, env: process.env });
+const transport = reach(server, { StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport });
 
 await run({ sdk, client, transport, person, scenario, connected: () => client.getNegotiatedProtocolVersion() });

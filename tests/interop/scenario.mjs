@@ -1,4 +1,4 @@
-// The two fixed scenarios, written once for both TypeScript SDKs: their clients offer the same calls.
+// The fixed scenarios, written once for both TypeScript SDKs: their clients offer the same calls.
 // One JSON object on stdout says what the SDK saw. Nothing is judged here: the Rust tests do that.
 
 import { readFileSync } from "node:fs";
@@ -24,31 +24,49 @@ export function versionOf(sdk) {
   return JSON.parse(readFileSync(new URL(`node_modules/${sdk}/package.json`, tools), "utf8")).version;
 }
 
-/** Splits `[options…] SCENARIO -- COMMAND ARGS…`; leaves with status 2 when it is none. */
+/** Reads `[options…] SCENARIO URL` or `[options…] SCENARIO -- COMMAND ARGS…`; leaves with status 2 when it is none. */
 export function commandLine(options) {
   const given = process.argv.slice(2);
-  const split = given.indexOf("--");
-  const before = given.slice(0, split);
-  const [command, ...args] = given.slice(split + 1);
-  const scenario = before.at(-1);
-  if (split < 0 || before.length !== options.length + 1 || !command || !scenarios[scenario]) {
+  const read = given.slice(0, options.length);
+  const [scenario, second, command, ...args] = given.slice(options.length);
+  const server = second === "--" ? command && { command, args } : !command && URL.canParse(second) && { url: new URL(second) };
+  if (!server || !scenarios[scenario]) {
     const names = Object.keys(scenarios).join("|");
-    console.error(`usage: node ${process.argv[1]} ${[...options, names].join(" ")} -- COMMAND ARGS…`);
+    console.error(`usage: node ${process.argv[1]} ${[...options, names].join(" ")} URL | -- COMMAND ARGS…`);
     process.exit(2);
   }
-  return { options: before.slice(0, -1), scenario, command, args };
+  return { options: read, scenario, server };
 }
 
-/** What a person would answer to the next elicitation, and what was shown meanwhile. */
+/** A way to the server: a process of its own, or HTTP. An address that ends in `/sse` is of the first revision's. */
+export function reach({ url, command, args }, { StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport }) {
+  if (!url) return new StdioClientTransport({ command, args, env: process.env });
+  return url.pathname.endsWith("/sse") ? new SSEClientTransport(url) : new StreamableHTTPClientTransport(url);
+}
+
+/** Answers what a server may ask, as a person and a model would, and keeps what was asked meanwhile. */
 export class Person {
-  answer = { action: "cancel" };
+  answer = () => ({ action: "cancel" });
   asked = [];
 
   elicit(params) {
-    this.asked.push({ mode: params.mode ?? "form", message: params.message, schema: params.requestedSchema });
-    return this.answer;
+    const { mode = "form", message, requestedSchema: schema, url } = params;
+    this.asked.push({ mode, message, schema, url });
+    return this.answer(params);
+  }
+
+  sample(params) {
+    this.asked.push({ mode: "sampling", message: params.messages[0].content.text });
+    return { role: "assistant", model: "a-model", content: { type: "text", text: "Hello." } };
+  }
+
+  roots() {
+    this.asked.push({ mode: "roots" });
+    return { roots: [{ uri: "file:///here" }] };
   }
 }
+
+export const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
 /**
  * Connects, runs the scenario, closes, prints the report and leaves: 0 when every step went well, else 1.
@@ -56,7 +74,13 @@ export class Person {
  */
 export async function run({ sdk, client, transport, person, scenario, connected }) {
   const report = { sdk, version: versionOf(sdk), scenario, protocol: null, server: null, steps: [], complaints: [] };
-  client.onerror = (error) => report.complaints.push(told(error));
+  let closing;
+  client.onerror = (error) => {
+    // Over HTTP an SDK complains of the streams that it breaks itself in order to close.
+    if (!closing || !/abort/i.test(told(error))) report.complaints.push(told(error));
+  };
+  const heard = new Heard();
+  client.fallbackNotificationHandler = async (notification) => heard.take(notification);
 
   const work = async () => {
     await client.connect(transport, wait);
@@ -64,15 +88,20 @@ export async function run({ sdk, client, transport, person, scenario, connected 
     report.server = client.getServerVersion() ?? null;
     report.capabilities = client.getServerCapabilities() ?? null;
     report.instructions = client.getInstructions() ?? null;
-    await scenarios[scenario](client, steps(report, person), person);
+    await scenarios[scenario](client, steps(report, person), person, heard);
   };
   try {
     await within(PROGRAM_MS, work());
   } catch (error) {
     report.error = told(error);
   }
-  const closing = Date.now();
-  await within(CLOSE_MS, client.close()).catch((error) => report.complaints.push(told(error)));
+  closing = Date.now();
+  const close = async () => {
+    // Over HTTP a session outlives its connections, so it is ended by a request of its own.
+    await transport.terminateSession?.();
+    await client.close();
+  };
+  await within(CLOSE_MS, close()).catch((error) => report.complaints.push(told(error)));
   report.close_ms = Date.now() - closing;
   finish(report);
 }
@@ -93,6 +122,31 @@ function finish(report) {
 function told(error) {
   const code = error?.code === undefined ? "" : ` (code ${error.code})`;
   return `${error?.name ?? "Error"}: ${error?.message ?? error}${code}`;
+}
+
+/** What a server says beside its answers. */
+class Heard {
+  notifications = [];
+  wake = () => {};
+
+  take(notification) {
+    this.notifications.push(notification);
+    this.wake();
+  }
+
+  of(method) {
+    return this.notifications.filter((notification) => notification.method === method).map(({ params }) => params);
+  }
+
+  /** Waits for so many of one method; fewer are returned when they do not come. */
+  async atLeast(count, method) {
+    const enough = new Promise((done) => {
+      this.wake = () => this.of(method).length >= count && done();
+      this.wake();
+    });
+    await within(REQUEST_MS, enough).catch(() => {});
+    return this.of(method);
+  }
 }
 
 /** A step that throws is reported, and the next one runs all the same. */
@@ -127,8 +181,11 @@ async function all(list, field) {
 
 const listTools = (client) => async () => ({ tools: await all(client.listTools.bind(client), "tools") });
 
-async function call(client, name, args) {
-  const answer = await client.callTool({ name, arguments: args }, ...callOptions(client));
+async function call(client, name, args, { meta, ...more } = {}) {
+  const params = { name, arguments: args, ...(meta && { _meta: meta }) };
+  const options = { ...wait, ...more };
+  // The older SDK takes a result schema before the options.
+  const answer = await client.callTool(params, ...(client.getProtocolEra ? [options] : [undefined, options]));
   return {
     text: answer.content.filter((block) => block.type === "text").map((block) => block.text).join("\n"),
     content: answer.content.map((block) => block.type),
@@ -136,9 +193,6 @@ async function call(client, name, args) {
     isError: answer.isError ?? false,
   };
 }
-
-// The older SDK takes a result schema before the options.
-const callOptions = (client) => (client.getProtocolEra ? [wait] : [undefined, wait]);
 
 async function read(client, uri) {
   const answer = await client.readResource({ uri }, wait);
@@ -200,9 +254,41 @@ const scenarios = {
       resourceTemplates: await all(client.listResourceTemplates.bind(client), "resourceTemplates"),
     }));
     await step("read orders://order/1", () => read(client, "orders://order/1"));
-    person.answer = { action: "accept", content: { confirm: true } };
+    person.answer = () => ({ action: "accept", content: { confirm: true } });
     await step("call cancel_order 2 accepting", () => call(client, "cancel_order", { id: 2 }));
-    person.answer = { action: "decline" };
+    person.answer = () => ({ action: "decline" });
     await step("call cancel_order 3 declining", () => call(client, "cancel_order", { id: 3 }));
+  },
+
+  async traffic(client, step, person, heard) {
+    const isModern = client.getProtocolEra?.() === "modern";
+    const meta = isModern ? { "io.modelcontextprotocol/logLevel": "info" } : undefined;
+    person.answer = (params) => {
+      if (params.mode === "url") return { action: "accept" };
+      const isOrder = params.requestedSchema.properties.size;
+      return { action: "accept", content: isOrder ? { size: "large", count: 2 } : { confirm: true } };
+    };
+    await step("list tools", listTools(client));
+    if (!isModern) await step("set the log level", () => client.setLoggingLevel("info", wait));
+    await step("call work", async () => {
+      const progress = [];
+      const onprogress = (made) => progress.push(made.progress);
+      const answer = await call(client, "work", {}, { meta, onprogress });
+      return { ...answer, progress, logs: await heard.atLeast(3, "notifications/message") };
+    });
+    for (const tool of ["order", "visit", "sample", "roots"]) {
+      await step(`call ${tool}`, () => call(client, tool, {}));
+    }
+    await step("hear changes", async () => {
+      const uri = "note://one";
+      const filter = { toolsListChanged: true, resourceSubscriptions: [uri] };
+      const subscription = isModern ? await client.listen(filter, wait) : await client.subscribeResource({ uri }, wait);
+      await call(client, "grow", {});
+      const lists = await heard.atLeast(1, "notifications/tools/list_changed");
+      const resources = await heard.atLeast(1, "notifications/resources/updated");
+      if (isModern) await subscription.close();
+      return { lists: lists.length, uris: resources.map((params) => params.uri) };
+    });
+    await step("list tools anew", listTools(client));
   },
 };

@@ -3,13 +3,34 @@
 //! `cargo xtask setup` installs them into `.tools/`; `tests/interop/README.md` says what is where.
 
 mod clients;
+mod cut;
+mod everything;
+mod exchange;
+mod foreign;
+mod inspector;
+mod listening;
+mod ours;
 mod rmcp_client;
+mod rmcp_server;
+mod sdk_servers;
 mod servers;
+mod shipped;
+mod traffic;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use trunkline::transport::Command;
+
+/// How a client reaches a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// The transport of the first revision.
+    HttpSse,
+}
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

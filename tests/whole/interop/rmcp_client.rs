@@ -1,16 +1,17 @@
-//! The official Rust SDK's client, driving our servers in both eras.
+//! The official Rust SDK's client, driving our servers in both eras, over stdio and Streamable HTTP.
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ElicitRequestParams, ElicitResult, ElicitationAction,
     Implementation, InitializeRequestParams, ProtocolVersion, ReadResourceRequestParams,
 };
 use rmcp::service::{RequestContext, RunningService};
-use rmcp::transport::TokioChildProcess;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient};
 use serde_json::{Value, json};
 use trunkline::types::Revision;
 
-use super::trunkline;
+use super::Way;
+use super::shipped::Shipped;
 
 /// Answers every form by confirming it.
 struct Person;
@@ -38,20 +39,32 @@ impl ClientHandler for Person {
 
 type Running = RunningService<RoleClient, Person>;
 
-async fn connect(words: &[&str], mode: ClientLifecycleMode) -> Running {
-    let mut command = tokio::process::Command::new(trunkline());
-    command.arg("serve").args(words);
-    Person
-        .serve_with_lifecycle(TokioChildProcess::new(command).unwrap(), mode)
-        .await
-        .unwrap()
+async fn connect(server: &Shipped, mode: ClientLifecycleMode) -> Running {
+    let running = match server {
+        Shipped::Command(words) => {
+            let mut command = tokio::process::Command::new(&words[0]);
+            command.args(&words[1..]);
+            let transport = TokioChildProcess::new(command).unwrap();
+            Person.serve_with_lifecycle(transport, mode).await
+        }
+        Shipped::Running(listening, _) => {
+            let transport = StreamableHttpClientTransport::from_uri(listening.at("/mcp"));
+            Person.serve_with_lifecycle(transport, mode).await
+        }
+    };
+    running.unwrap()
 }
 
-fn modes() -> [(ClientLifecycleMode, Revision); 2] {
+fn modes() -> [(ClientLifecycleMode, Revision); 3] {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+    let auto = ClientLifecycleMode::Auto {
+        preferred_versions: preferred_versions.clone(),
+        legacy_version: None,
+    };
     [
         (ClientLifecycleMode::Initialize, Revision::LATEST_LEGACY),
         (ClientLifecycleMode::Discover { preferred_versions }, Revision::LATEST),
+        (auto, Revision::LATEST),
     ]
 }
 
@@ -63,53 +76,38 @@ async fn call(client: &Running, tool: &'static str, arguments: Value) -> CallToo
         .unwrap()
 }
 
-#[tokio::test]
-async fn weather() {
+/// One server that serves every mode in turn.
+async fn weather(way: Way) {
+    let server = Shipped::start(&["weather"], way);
     for (mode, revision) in modes() {
-        let client = connect(&["weather"], mode).await;
+        let client = connect(&server, mode).await;
         let agreed = client.peer().peer_info().unwrap().protocol_version.to_string();
         assert_eq!(agreed, revision.name());
         let tools = client.list_all_tools().await.unwrap();
         assert_eq!(tools[0].name, "get_weather");
         let seoul = call(&client, "get_weather", json!({ "city": "서울" })).await;
         assert_eq!(seoul.structured_content.unwrap()["city"], "Seoul");
-        assert_eq!(
-            call(&client, "get_weather", json!({ "city": "Nowhereville" }))
-                .await
-                .is_error,
-            Some(true)
-        );
-        assert_eq!(
-            call(&client, "get_weather", json!({ "town": "Seoul" })).await.is_error,
-            Some(true)
-        );
+        let nowhere = call(&client, "get_weather", json!({ "city": "Nowhereville" })).await;
+        assert_eq!(nowhere.is_error, Some(true));
+        let wrong = call(&client, "get_weather", json!({ "town": "Seoul" })).await;
+        assert_eq!(wrong.is_error, Some(true));
         let resources = client.list_all_resources().await.unwrap();
-        let read = client
-            .read_resource(ReadResourceRequestParams::new(resources[0].uri.clone()))
-            .await
-            .unwrap();
-        assert_eq!(read.contents.len(), 1);
-        assert!(
-            client
-                .call_tool(CallToolRequestParams::new("no_such_tool"))
-                .await
-                .is_err()
-        );
+        let read = ReadResourceRequestParams::new(resources[0].uri.clone());
+        assert_eq!(client.read_resource(read).await.unwrap().contents.len(), 1);
+        let unknown = client.call_tool(CallToolRequestParams::new("no_such_tool")).await;
+        assert!(unknown.is_err());
         client.cancel().await.unwrap();
     }
+    server.end();
 }
 
-#[tokio::test]
-async fn orders_are_cancelled_only_with_a_yes() {
+/// A server for each mode, since each of them cancels the same order.
+async fn orders_are_cancelled_only_with_a_yes(way: Way) {
     for (mode, _) in modes() {
-        let client = connect(&["orders", "--role", "clerk"], mode).await;
-        let names: Vec<_> = client
-            .list_all_tools()
-            .await
-            .unwrap()
-            .into_iter()
-            .map(|tool| tool.name)
-            .collect();
+        let server = Shipped::start(&["orders", "--role", "clerk"], way);
+        let client = connect(&server, mode).await;
+        let tools = client.list_all_tools().await.unwrap();
+        let names: Vec<_> = tools.into_iter().map(|tool| tool.name).collect();
         assert_eq!(
             names,
             ["cancel_order", "count_orders", "get_order", "list_orders"],
@@ -122,5 +120,26 @@ async fn orders_are_cancelled_only_with_a_yes() {
         let order = call(&client, "get_order", json!({ "id": 2 })).await;
         assert_eq!(order.structured_content.unwrap()["status"], "cancelled");
         client.cancel().await.unwrap();
+        server.end();
     }
+}
+
+#[tokio::test]
+async fn weather_over_stdio() {
+    weather(Way::Stdio).await;
+}
+
+#[tokio::test]
+async fn weather_over_http() {
+    weather(Way::Http).await;
+}
+
+#[tokio::test]
+async fn orders_over_stdio() {
+    orders_are_cancelled_only_with_a_yes(Way::Stdio).await;
+}
+
+#[tokio::test]
+async fn orders_over_http() {
+    orders_are_cancelled_only_with_a_yes(Way::Http).await;
 }

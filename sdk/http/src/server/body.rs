@@ -103,7 +103,7 @@ pub(super) enum OnLeave {
     /// The task of the request, if it has one, ends too.
     Abort(#[expect(dead_code, reason = "held to be dropped")] Option<AbortOnDrop>),
     /// The client may come back to the answer of a request.
-    Pause(#[expect(dead_code, reason = "held to be dropped")] Attending),
+    Pause(Attending),
     /// A stream that belongs to no request is left.
     Leave(Attending),
     /// The session cannot be without this stream.

@@ -1,6 +1,7 @@
 //! One endpoint: who may call it, what they send, and who answers.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +20,7 @@ use trunkline_types::{Era, HttpShape, Malformed, Message, Method, Revision};
 
 use super::accept::is_json;
 use super::application::Application;
+use super::begun::Begun;
 use super::body::Body;
 use super::headers::Repeated;
 use super::options::Options;
@@ -74,7 +76,7 @@ impl Endpoint {
             Ok(origin) => origin,
             Err(why) => return reply::refused(StatusCode::FORBIDDEN, why),
         };
-        let mut response = self.inner.route(&parts, body).await;
+        let mut response = self.inner.answer(parts, body).await;
         if let Some(origin) = origin {
             origin::expose(response.headers_mut(), origin);
         }
@@ -118,11 +120,31 @@ where
 }
 
 impl Inner {
-    async fn route<B: http_body::Body<Data = Bytes>>(self: &Arc<Self>, parts: &Parts, body: B) -> Response {
-        let last = parts.uri.path().rsplit('/').next().unwrap_or_default();
+    async fn answer<B: http_body::Body<Data = Bytes>>(self: &Arc<Self>, parts: Parts, body: B) -> Response {
+        if parts.method != Verb::POST {
+            return self.answer_empty(&parts);
+        }
+        if !is_json(&parts.headers) {
+            return reply::refused(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "`Content-Type` must be application/json",
+            );
+        }
+        let body = match read_body(body, self.options.max_message, self.options.body_wait).await {
+            Ok(body) => body,
+            Err(refusal) => return refusal.into(),
+        };
+        // A handler takes its first step in here. Nothing of the request is kept while it is waited for.
+        let begun = poll_fn(|cx| Poll::Ready(self.post(cx, &parts, &body))).await;
+        drop((parts, body));
+        begun.answer(&self.options).await
+    }
+
+    fn answer_empty(self: &Arc<Self>, parts: &Parts) -> Response {
         match parts.method {
-            Verb::POST => self.post(parts, body, last).await,
-            Verb::GET if last == http_sse::STREAM && self.serves(HttpShape::HttpSse) => http_sse::open(self, parts),
+            Verb::GET if last_of(parts) == http_sse::STREAM && self.serves(HttpShape::HttpSse) => {
+                http_sse::open(self, parts)
+            }
             // The modern era has neither
             // (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#earlier-streamable-http-revisions).
             Verb::GET | Verb::DELETE if !self.has_sessions() || self.is_modern(parts, None, false) => {
@@ -140,36 +162,26 @@ impl Inner {
         }
     }
 
-    async fn post<B: http_body::Body<Data = Bytes>>(self: &Arc<Self>, parts: &Parts, body: B, last: &str) -> Response {
-        if !is_json(&parts.headers) {
-            return reply::refused(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "`Content-Type` must be application/json",
-            );
-        }
-        let body = match read_body(body, self.options.max_message, self.options.body_wait).await {
-            Ok(body) => body,
-            Err(refusal) => return refusal.into(),
-        };
+    fn post(self: &Arc<Self>, cx: &mut Context<'_>, parts: &Parts, body: &[u8]) -> Begun {
         // Some programs begin every file with the mark of its encoding.
-        let text = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&body);
+        let text = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
         let read = Message::parse(text);
-        if last == http_sse::MESSAGES && self.serves(HttpShape::HttpSse) {
-            return http_sse::post(self, parts, read.ok(), text).await;
+        if last_of(parts) == http_sse::MESSAGES && self.serves(HttpShape::HttpSse) {
+            return http_sse::post(cx, self, parts, read.ok(), text).into();
         }
         match read {
-            Ok(message) => self.post_message(parts, message, text).await,
+            Ok(message) => self.post_message(cx, parts, message, text),
             // Only a session can say whether it takes batches, and whose answer a broken one was meant to be.
             Err(Malformed::Batch | Malformed::NotAMessage { answers: true, .. })
                 if parts.headers.contains_key(header::SESSION_ID) =>
             {
-                legacy::post(self, parts, None, text).await
+                legacy::post(cx, self, parts, None, text)
             }
-            Err(malformed) => reply::error(StatusCode::BAD_REQUEST, malformed.id(), &malformed.to_error()),
+            Err(malformed) => reply::error(StatusCode::BAD_REQUEST, malformed.id(), &malformed.to_error()).into(),
         }
     }
 
-    async fn post_message(self: &Arc<Self>, parts: &Parts, message: Message<'_>, text: &[u8]) -> Response {
+    fn post_message(self: &Arc<Self>, cx: &mut Context<'_>, parts: &Parts, message: Message<'_>, text: &[u8]) -> Begun {
         let (params, is_opening) = match &message {
             Message::Request { method, params, .. } => (*params, method == Method::Initialize.name()),
             Message::Notification { params, .. } => (*params, false),
@@ -177,9 +189,9 @@ impl Inner {
         };
         let repeated = Repeated::read(params);
         if self.is_modern(parts, repeated.version(), is_opening) {
-            modern::post(self, parts, message, repeated).await
+            modern::post(cx, self, parts, message, repeated)
         } else {
-            legacy::post(self, parts, Some(message), text).await
+            legacy::post(cx, self, parts, Some(message), text)
         }
     }
 
@@ -236,6 +248,11 @@ impl Inner {
         let stopping = Arc::clone(&self.stop).notified_owned();
         (!self.is_stopping.load(Ordering::Acquire)).then_some(stopping)
     }
+}
+
+/// The last part of the path.
+fn last_of(parts: &Parts) -> &str {
+    parts.uri.path().rsplit('/').next().unwrap_or_default()
 }
 
 /// After so many bytes of a body, it has its time once more.

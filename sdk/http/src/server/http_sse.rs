@@ -3,6 +3,7 @@
 //! Deprecated, and still spoken by clients.
 
 use std::sync::Arc;
+use std::task::Context;
 
 use http::StatusCode;
 use http::request::Parts;
@@ -16,6 +17,7 @@ use super::reply::{self, Response};
 use super::running::Taken;
 use super::session::Streams;
 use super::session_id::SessionId;
+use super::sessions::FULL;
 use crate::sse::encode_event;
 
 /// The last part of the path of the stream.
@@ -30,14 +32,14 @@ pub(super) fn open(inner: &Arc<Inner>, parts: &Parts) -> Response {
         return reply::refused(StatusCode::NOT_ACCEPTABLE, "`Accept` must allow text/event-stream");
     }
     let Some(stopping) = inner.stopping() else {
-        return reply::busy("the server is shutting down");
+        return reply::busy(None, "the server is shutting down");
     };
     let Some(session) = inner.new_session(super::principal(parts), Streams::One) else {
-        return reply::busy("the system gives no randomness to name a session with");
+        return reply::busy(None, "the system gives no randomness to name a session with");
     };
     let stream = session.open_stream(&mut session.lock());
     if !inner.sessions.open(Arc::clone(&session)) {
-        return reply::busy("there are too many sessions; end those that are not needed, or come back later");
+        return reply::busy(None, FULL);
     }
     let path = parts.uri.path();
     let address = format!(
@@ -55,13 +57,19 @@ pub(super) fn open(inner: &Arc<Inner>, parts: &Parts) -> Response {
 }
 
 /// Takes one message; the answer to it leaves by the stream.
-pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8]) -> Response {
+pub(super) fn post(
+    cx: &mut Context<'_>,
+    inner: &Arc<Inner>,
+    parts: &Parts,
+    read: Option<Message<'_>>,
+    body: &[u8],
+) -> Response {
     let query = parts.uri.query().unwrap_or_default();
     let id = query
         .split('&')
         .find_map(|pair| pair.strip_prefix(SESSION))
         .and_then(SessionId::read);
-    let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts)));
+    let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts), Streams::One));
     let Some(session) = session else { return gone() };
     if let Some(Message::Request { id, params, .. }) = &read
         && Repeated::read(*params).version().is_some()
@@ -74,7 +82,7 @@ pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, read: Option<Message
         Taken::Answered(answer) => session.say(answer),
         Taken::Requests(stream, requests) => {
             for request in requests {
-                session.start(&*inner.application, request, &stream).await;
+                session.start(cx, &*inner.application, request, &stream);
             }
         }
         Taken::Unreadable => return reply::refused(StatusCode::BAD_REQUEST, "this is no message"),

@@ -2,68 +2,56 @@
 //! ([transport](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http)).
 
 use std::sync::Arc;
+use std::task::Context;
 
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
 use trunkline_types::{Era, Message, Method, RequestId, code};
 
 use super::accept::{EVENTS, JSON, accepts};
+use super::begun::{Begun, Waiting};
 use super::body::{Events, OnLeave, Source};
 use super::endpoint::Inner;
 use super::headers;
 use super::reply::{self, Refusal, Response};
-use super::running::{Accepted, Taken};
+use super::running::Taken;
 use super::session::{Session, Streams};
 use super::session_id::SessionId;
-use super::stream::{Begin, Stream, read_event_id};
+use super::sessions::FULL;
+use super::stream::read_event_id;
 use crate::header;
 
 /// Takes one message, or a batch where the session's revision has batches; then it is not `read` yet.
-pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8]) -> Response {
+pub(super) fn post(
+    cx: &mut Context<'_>,
+    inner: &Arc<Inner>,
+    parts: &Parts,
+    read: Option<Message<'_>>,
+    body: &[u8],
+) -> Begun {
     let is_opening = matches!(&read, Some(Message::Request { method, .. }) if method == Method::Initialize.name());
     if is_opening && !parts.headers.contains_key(header::SESSION_ID) {
-        return open(inner, parts, read, body);
+        return open(inner, parts, read, body).into();
     }
     let session = match find(inner, parts) {
         Ok(session) => session,
         Err(refusal) => return refusal.into(),
     };
-    if !(accepts(&parts.headers, JSON) && accepts(&parts.headers, EVENTS)) && wants_answer(&read, body) {
-        return reply::not_acceptable(id_of(&read));
+    if !(accepts(&parts.headers, JSON) && accepts(&parts.headers, EVENTS)) && wants_answer(read.as_ref(), body) {
+        return reply::not_acceptable(id_of(read.as_ref())).into();
     }
     match session.take(read, body) {
-        Taken::Nothing => reply::plain(StatusCode::ACCEPTED),
-        Taken::Answered(answer) => reply::message(status(&answer), answer),
-        Taken::Requests(stream, requests) => answer(inner, &session, &stream, requests).await,
-        Taken::Unreadable => reply::refused(StatusCode::BAD_REQUEST, "this is no message"),
-        Taken::Gone => gone().into(),
-    }
-}
-
-/// Starts requests, and answers them by one message if that is all there is to say.
-async fn answer(
-    inner: &Arc<Inner>,
-    session: &Arc<Session>,
-    stream: &Arc<Stream>,
-    requests: Vec<Accepted<'_>>,
-) -> Response {
-    let attending = session.attend();
-    for request in requests {
-        session.start(&*inner.application, request, stream).await;
-    }
-    match stream.begin(&inner.options).await {
-        Begin::Whole(status, answer) => reply::message(status, answer),
-        Begin::Nothing if session.has_ended() => gone().into(),
-        Begin::Nothing => reply::no_events(),
-        Begin::Events => {
-            session.keep(stream);
-            let mut opening = Vec::new();
-            stream.prime(&mut opening);
-            let (carrier, on_leave) = (stream.carry(), OnLeave::Pause(attending));
-            let stream = Arc::clone(stream);
-            let events = Events::new(stream, carrier, Source::Handler, on_leave, inner.options.keep_alive);
-            reply::events(events.opening(opening))
+        Taken::Nothing => reply::plain(StatusCode::ACCEPTED).into(),
+        Taken::Answered(answer) => reply::message(status(&answer), answer).into(),
+        Taken::Requests(stream, requests) => {
+            let attending = session.attend();
+            for request in requests {
+                session.start(cx, &*inner.application, request, &stream);
+            }
+            Begun::Waits(Waiting::new(stream, OnLeave::Pause(attending)))
         }
+        Taken::Unreadable => reply::refused(StatusCode::BAD_REQUEST, "this is no message").into(),
+        Taken::Gone => gone().into(),
     }
 }
 
@@ -76,7 +64,7 @@ fn status(answer: &[u8]) -> StatusCode {
 }
 
 /// Whether a message, or one of a batch, is a request.
-fn wants_answer(read: &Option<Message<'_>>, body: &[u8]) -> bool {
+fn wants_answer(read: Option<&Message<'_>>, body: &[u8]) -> bool {
     match read {
         Some(read) => matches!(read, Message::Request { .. }),
         None => Message::split_batch(body).is_ok_and(|parts| {
@@ -86,14 +74,14 @@ fn wants_answer(read: &Option<Message<'_>>, body: &[u8]) -> bool {
     }
 }
 
-fn id_of<'a>(read: &'a Option<Message<'_>>) -> Option<&'a RequestId> {
+fn id_of<'a>(read: Option<&'a Message<'_>>) -> Option<&'a RequestId> {
     match read {
         Some(Message::Request { id, .. }) => Some(id),
         _ => None,
     }
 }
 
-fn gone() -> Refusal {
+pub(super) fn gone() -> Refusal {
     let why = "there is no such session, or no longer: start one by `initialize`";
     Refusal::new(StatusCode::NOT_FOUND, why)
 }
@@ -101,13 +89,14 @@ fn gone() -> Refusal {
 /// Opens a session, if the client and the server can agree on a revision.
 fn open(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8]) -> Response {
     if !accepts(&parts.headers, JSON) || !accepts(&parts.headers, EVENTS) {
-        return reply::not_acceptable(id_of(&read));
+        return reply::not_acceptable(id_of(read.as_ref()));
     }
+    let id = id_of(read.as_ref()).cloned();
     if inner.sessions.is_full() {
-        return reply::busy("there are too many sessions; end those that are not needed, or come back later");
+        return reply::busy(id.as_ref(), FULL);
     }
     let Some(session) = inner.new_session(super::principal(parts), Streams::Several) else {
-        return reply::busy("the system gives no randomness to name a session with");
+        return reply::busy(id.as_ref(), "the system gives no randomness to name a session with");
     };
     let Taken::Answered(answer) = session.take(read, body) else {
         return reply::plain(StatusCode::BAD_REQUEST);
@@ -115,14 +104,14 @@ fn open(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8
     if session.profile().is_none() {
         return reply::message(status(&answer), answer);
     }
-    let Ok(id) = HeaderValue::try_from(session.id.to_string()) else {
+    let Ok(name) = HeaderValue::try_from(session.id.to_string()) else {
         return reply::plain(StatusCode::INTERNAL_SERVER_ERROR);
     };
     if !inner.sessions.open(session) {
-        return reply::busy("there are too many sessions; end those that are not needed, or come back later");
+        return reply::busy(id.as_ref(), FULL);
     }
     let mut response = reply::message(StatusCode::OK, answer);
-    response.headers_mut().insert(header::SESSION_ID, id);
+    response.headers_mut().insert(header::SESSION_ID, name);
     response
 }
 
@@ -142,7 +131,7 @@ fn find(inner: &Inner, parts: &Parts) -> Result<Arc<Session>, Refusal> {
         }
         (Some(id), None) => id.to_str().ok().and_then(SessionId::read),
     };
-    let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts)));
+    let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts), Streams::Several));
     let session = session.ok_or_else(gone)?;
     check_version(inner, parts)?;
     Ok(session)
@@ -190,7 +179,7 @@ pub(super) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response {
         return reply::events(Events::new(stream, carrier, Source::Handler, on_leave, keep_alive));
     }
     let Some(stopping) = inner.stopping() else {
-        return reply::busy("the server is shutting down");
+        return reply::busy(None, "the server is shutting down");
     };
     // Changes count from here, before the client can know that it hears them.
     let changes = inner.application.changes();

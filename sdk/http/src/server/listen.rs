@@ -23,7 +23,8 @@ use super::{Body, http_sse, reply};
 const HEAD_WAIT: Duration = Duration::from_secs(60);
 /// How many headers a request may have; with more it is refused with 431.
 const MAX_HEADERS: usize = 100;
-/// How many bytes the head of a request may have; with more it is refused with 431.
+/// How many bytes the head of a request may have. It is refused with 431 as soon as so many came without its end,
+/// which is at the latest when there are twice as many.
 const MAX_HEAD: usize = 64 * 1024;
 /// How long a client may take nothing of what is sent to it.
 const STALL: Duration = Duration::from_secs(30);
@@ -147,13 +148,14 @@ async fn serve(
             Ok(endpoint.handle(request).await)
         }
     });
-    let connection = http1::Builder::new()
+    let mut builder = http1::Builder::new();
+    builder
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_WAIT)
         .max_headers(MAX_HEADERS)
-        .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(Stalled::new(connection, STALL)), service);
-    let mut connection = std::pin::pin!(connection);
+        .max_buf_size(MAX_HEAD);
+    let connection = TokioIo::new(Stalled::new(connection, STALL));
+    let mut connection = std::pin::pin!(builder.serve_connection(connection, service));
     tokio::select! {
         // A connection that breaks has told its requests so.
         _ = connection.as_mut() => return,

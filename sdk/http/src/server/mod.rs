@@ -10,6 +10,7 @@
 
 mod accept;
 mod application;
+mod begun;
 mod body;
 mod endpoint;
 mod headers;

@@ -1,44 +1,51 @@
 //! Modern requests: each is a call of its own, without a session and without a task more than it needs
 //! ([messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#sending-messages)).
 
-use std::future::poll_fn;
 use std::sync::{Arc, Weak};
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::StatusCode;
 use http::request::Parts;
 use serde_json::value::RawValue;
 use trunkline_proto::server::{Connection, Incoming, IncomingRequest};
-use trunkline_types::{Era, ErrorObject, Message, code, meta_key};
+use trunkline_types::{Era, ErrorObject, Message, RequestId, code, meta_key};
 
 use super::accept::{EVENTS, JSON, accepts};
 use super::application::ApplicationRequest;
+use super::begun::{Begun, Waiting};
 use super::body::{AbortOnDrop, Events, OnLeave, Source};
 use super::endpoint::Inner;
 use super::headers::{self, Repeated};
 use super::reply::{self, Response};
-use super::stream::{Begin, Stream};
+use super::stream::Stream;
 use crate::header;
 
-/// Answers one message of a client that speaks a modern revision.
-pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, message: Message<'_>, repeated: Repeated<'_>) -> Response {
+/// Answers one message of a client that speaks a modern revision, or begins to.
+pub(super) fn post(
+    cx: &mut Context<'_>,
+    inner: &Arc<Inner>,
+    parts: &Parts,
+    message: Message<'_>,
+    repeated: Repeated<'_>,
+) -> Begun {
     let (id, method, params) = match message {
         Message::Request { id, method, params } => (id, method, params),
         // There is no notification that means anything here: what is cancelled is told by closing its stream.
-        Message::Notification { .. } => return reply::plain(StatusCode::ACCEPTED),
+        Message::Notification { .. } => return reply::plain(StatusCode::ACCEPTED).into(),
         Message::Response { .. } => {
             return reply::refused(
                 StatusCode::BAD_REQUEST,
                 "a client sends requests and notifications here; answers travel in `inputResponses`",
-            );
+            )
+            .into();
         }
     };
     if !accepts(&parts.headers, JSON) || !accepts(&parts.headers, EVENTS) {
-        return reply::not_acceptable(Some(&id));
+        return reply::not_acceptable(Some(&id)).into();
     }
     if let Err(error) = check(inner, parts, &method, &repeated) {
-        return reply::error(refused_status(&error), Some(&id), &error);
+        return reply::error(refused_status(&error), Some(&id), &error).into();
     }
     let mut connection = Box::new(Connection::new(inner.application.config()));
     let message = Message::Request {
@@ -47,9 +54,9 @@ pub(super) async fn post(inner: &Arc<Inner>, parts: &Parts, message: Message<'_>
         params,
     };
     match connection.handle(Duration::ZERO, message) {
-        Incoming::Request(request) => run(inner, parts, *request).await,
-        _ if connection.streams() > 0 => listen(inner, parts, connection),
-        _ => answered(connection.poll_transmit().unwrap_or_default()),
+        Incoming::Request(request) => Begun::Waits(run(cx, inner, parts, *request)),
+        _ if connection.streams() > 0 => listen(inner, id, parts, connection).into(),
+        _ => answered(connection.poll_transmit().unwrap_or_default()).into(),
     }
 }
 
@@ -87,7 +94,7 @@ fn answered(answer: Vec<u8>) -> Response {
 
 /// Runs a request. One that is ready at once costs nothing but its answer; one that has to wait becomes a task,
 /// which ends with its client.
-async fn run(inner: &Arc<Inner>, parts: &Parts, request: IncomingRequest<'_>) -> Response {
+fn run(cx: &mut Context<'_>, inner: &Arc<Inner>, parts: &Parts, request: IncomingRequest<'_>) -> Waiting {
     let id = request.id;
     let stream = Stream::new(Weak::new(), None);
     let mut running = inner.application.answer(ApplicationRequest {
@@ -100,8 +107,7 @@ async fn run(inner: &Arc<Inner>, parts: &Parts, request: IncomingRequest<'_>) ->
         params: request.params.map(RawValue::to_owned),
         outlet: Arc::clone(&stream) as _,
     });
-    let first = poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await;
-    let task = match first {
+    let task = match running.as_mut().poll(cx) {
         Poll::Ready(reply) => {
             stream.finish(&id, reply);
             None
@@ -113,27 +119,14 @@ async fn run(inner: &Arc<Inner>, parts: &Parts, request: IncomingRequest<'_>) ->
             Some(AbortOnDrop::new(task.abort_handle()))
         }
     };
-    match stream.begin(&inner.options).await {
-        Begin::Whole(status, answer) => reply::message(status, answer),
-        Begin::Events | Begin::Nothing => {
-            let carrier = stream.carry();
-            let on_leave = OnLeave::Abort(task);
-            reply::events(Events::new(
-                stream,
-                carrier,
-                Source::Handler,
-                on_leave,
-                inner.options.keep_alive,
-            ))
-        }
-    }
+    Waiting::new(stream, OnLeave::Abort(task))
 }
 
 /// A stream of notices
 /// ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
-fn listen(inner: &Arc<Inner>, parts: &Parts, mut connection: Box<Connection>) -> Response {
+fn listen(inner: &Arc<Inner>, id: RequestId, parts: &Parts, mut connection: Box<Connection>) -> Response {
     let Some(stopping) = inner.stopping() else {
-        return reply::busy("the server is shutting down");
+        return reply::busy(Some(&id), "the server is shutting down");
     };
     let mut changes = inner.application.changes();
     changes.watch(&super::principal(parts), connection.watched_tasks());

@@ -10,9 +10,11 @@ use http::{HeaderMap, HeaderValue};
 
 use super::options::{Allowed, Options};
 
-/// What a page may send, beside what every page may: the params that tools mirror cannot be listed.
+/// What a page may send, beside what every page may. The star is for the params that tools mirror, each into a header
+/// of its own; it holds for all but `authorization`, and not where a page sends cookies
+/// ([rule](https://fetch.spec.whatwg.org/#http-access-control-allow-headers)).
 const ALLOWED_HEADERS: HeaderValue = HeaderValue::from_static(
-    "authorization, content-type, accept, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id",
+    "authorization, content-type, accept, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id, *",
 );
 const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("POST, GET, DELETE, OPTIONS");
 const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static("mcp-session-id, www-authenticate");

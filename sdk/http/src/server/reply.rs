@@ -80,9 +80,9 @@ pub(super) fn not_acceptable(id: Option<&RequestId>) -> Response {
     error(StatusCode::NOT_ACCEPTABLE, id, &ErrorObject::invalid_request(why))
 }
 
-/// There is no room now, but there will be.
-pub(super) fn busy(why: &'static str) -> Response {
-    let mut response = refused(StatusCode::SERVICE_UNAVAILABLE, why);
+/// There is no room now, but there will be; under the request's id where it is known.
+pub(super) fn busy(id: Option<&RequestId>, why: &'static str) -> Response {
+    let mut response = error(StatusCode::SERVICE_UNAVAILABLE, id, &ErrorObject::internal(why));
     response
         .headers_mut()
         .insert(RETRY_AFTER, HeaderValue::from_static("10"));

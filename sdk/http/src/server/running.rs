@@ -1,8 +1,7 @@
 //! What runs in a session: its requests, and the questions that their handlers put to the client.
 
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -153,8 +152,9 @@ impl Session {
 
     /// Starts a request. If it has to wait, it becomes a task, which goes on when the client's connection breaks
     /// ([rule](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server)).
-    pub(super) async fn start(
+    pub(super) fn start(
         self: &Arc<Self>,
+        cx: &mut Context<'_>,
         application: &dyn Application,
         accepted: Accepted<'_>,
         stream: &Arc<Stream>,
@@ -175,8 +175,7 @@ impl Session {
             params: request.params.map(RawValue::to_owned),
             outlet: Arc::clone(stream) as _,
         });
-        let first = poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await;
-        if let Poll::Ready(reply) = first {
+        if let Poll::Ready(reply) = running.as_mut().poll(cx) {
             drop(running);
             return self.finish(&id, serial, reply, stream);
         }
@@ -262,3 +261,7 @@ impl Session {
 fn read_answer(result: &RawValue) -> Result<Value, AskError> {
     serde_json::from_str(result.get()).map_err(|error| AskError::Unusable(error.to_string()))
 }
+
+#[cfg(test)]
+#[path = "running_tests.rs"]
+mod tests;

@@ -144,6 +144,14 @@ impl Session {
         self.lock().connection.session_profile()
     }
 
+    /// How it reaches its client.
+    pub(super) fn streams(&self) -> Streams {
+        match &self.shared_stream {
+            Some(_) => Streams::One,
+            None => Streams::Several,
+        }
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         self.lock().ended
     }

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use super::session::Session;
+use super::session::{Session, Streams};
 use super::session_id::SessionId;
 
+/// Why no further session is opened.
+pub(super) const FULL: &str = "there are too many sessions; end those that are not needed, or come back later";
 /// How often sessions are looked at that may be over.
 const ROUND: Duration = Duration::from_secs(5);
 
@@ -59,13 +61,13 @@ impl Sessions {
         true
     }
 
-    /// The session of that id, if it is this principal's.
-    pub(super) fn find(&self, id: SessionId, principal: &str) -> Option<Arc<Session>> {
+    /// The session of that id, if it is this principal's and of this transport.
+    pub(super) fn find(&self, id: SessionId, principal: &str, streams: Streams) -> Option<Arc<Session>> {
         let table = self.lock();
         table
             .sessions
             .get(&id)
-            .filter(|session| session.principal == principal)
+            .filter(|session| session.principal == principal && session.streams() == streams)
             .cloned()
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::wire::{Connection, Head, Request};
+use crate::wire::{Connection, Request};
 
 /// What stands between two blank lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,7 +43,6 @@ impl Block {
 #[derive(Debug)]
 pub(crate) struct Events {
     connection: Connection,
-    pub(crate) head: Head,
     text: String,
     over: bool,
 }
@@ -62,7 +61,6 @@ impl Events {
         let over = head.get("content-length") == Some("0");
         Self {
             connection,
-            head,
             text: String::new(),
             over,
         }
@@ -77,9 +75,9 @@ impl Events {
     /// The next block, comments included; `None` at the end of the stream.
     pub(crate) async fn block(&mut self) -> Option<Block> {
         loop {
-            if let Some((block, rest)) = self.text.split_once("\n\n") {
-                let block = Block::parse(block);
-                self.text = rest.to_owned();
+            if let Some(end) = self.text.find("\n\n") {
+                let block = Block::parse(&self.text[..end]);
+                self.text.drain(..end + 2);
                 return Some(block);
             }
             if self.over {

@@ -154,7 +154,7 @@ async fn a_flood_of_changes_loses_nothing_that_matters() {
     for number in 0..1000 {
         served.server.resource_changed(format!("stage://{number}"));
     }
-    let mut heard = vec![stream.message().await, stream.message().await];
+    let mut heard = [stream.message().await, stream.message().await];
     heard.sort_by_key(|message| method(message).to_owned());
     assert_eq!(heard[0]["params"]["uri"], "stage://last");
     assert_eq!(method(&heard[1]), "notifications/tools/list_changed");

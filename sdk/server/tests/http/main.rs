@@ -5,15 +5,22 @@
 
 mod asking;
 mod batches;
+mod bounds;
+mod breaks;
 mod disconnects;
+mod eras;
 mod events;
+mod http_sse;
 mod listening;
 mod modern;
 mod modern_headers;
+mod origins;
 mod requests;
+mod resuming;
 mod sessions;
 mod speak;
 mod stage;
 mod standing;
+mod stopping;
 mod tower;
 mod wire;

@@ -49,6 +49,11 @@ impl Puppet {
         self.orders.send(order).expect("the handler is gone");
     }
 
+    /// Has it do something if it is still there. Whether it is.
+    pub(crate) fn try_tell(&self, order: Order) -> bool {
+        self.orders.send(order).is_ok()
+    }
+
     pub(crate) fn finish(&self, text: &str) {
         self.tell(Order::Finish(text.into()));
     }

@@ -13,10 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits for what must come.
 pub(crate) async fn within<F: Future>(what: &str, wait: F) -> F::Output {
-    match tokio::time::timeout(PATIENCE, wait).await {
-        Ok(output) => output,
-        Err(_) => panic!("{what} did not come"),
-    }
+    let waited = tokio::time::timeout(PATIENCE, wait).await;
+    waited.unwrap_or_else(|_| panic!("{what} did not come"))
 }
 
 /// A request, as bytes that may be changed at will.
@@ -74,12 +72,9 @@ impl Request {
 
     /// Its head, up to the blank line.
     pub(crate) fn head(&self) -> Vec<u8> {
-        let mut head = format!("{}\r\n", self.line);
-        for (name, value) in &self.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
-        }
-        head.push_str("\r\n");
-        head.into_bytes()
+        let headers = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+        let lines: String = std::iter::once(format!("{}\r\n", self.line)).chain(headers).collect();
+        format!("{lines}\r\n").into_bytes()
     }
 
     /// All of it as a server's own code sees it.
@@ -173,6 +168,7 @@ impl Answer {
 pub(crate) struct Connection {
     socket: TcpStream,
     unread: Vec<u8>,
+    patience: Duration,
 }
 
 impl Connection {
@@ -181,7 +177,14 @@ impl Connection {
         Self {
             socket,
             unread: Vec::new(),
+            patience: PATIENCE,
         }
+    }
+
+    /// Waits as long as it takes: where the clock is paused, hours are nothing.
+    pub(crate) fn patient(mut self) -> Self {
+        self.patience = Duration::from_secs(24 * 3600);
+        self
     }
 
     pub(crate) async fn write(&mut self, bytes: &[u8]) {
@@ -200,8 +203,9 @@ impl Connection {
 
     /// Reads on. False at the end, however it came.
     async fn read(&mut self) -> bool {
-        let mut piece = [0; 16 * 1024];
-        match within("an answer", self.socket.read(&mut piece)).await {
+        let mut piece = vec![0; 16 * 1024];
+        let read = tokio::time::timeout(self.patience, self.socket.read(&mut piece)).await;
+        match read.expect("an answer did not come") {
             Ok(0) | Err(_) => false,
             Ok(read) => {
                 self.unread.extend_from_slice(&piece[..read]);
