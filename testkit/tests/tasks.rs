@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::json;
-use trunkline::proto::client::{Answer, Config, Event, Opening, RequestError};
+use trunkline::proto::client::{Answer, Config, Event, Opening, RequestError, RequestOptions};
 use trunkline::proto::server::{self, Change};
-use trunkline::types::{ErrorObject, Extension, Extra, Method, RequestId, Revision, Task, TaskState};
+use trunkline::types::{
+    ErrorObject, Extension, Extra, ListCapability, Method, RequestId, ResourcesCapability, Revision,
+    ServerCapabilities, Task, TaskState,
+};
 use trunkline::{InMemoryTasks, TaskStore, TaskStoreError};
 use trunkline_testkit::Pair;
 
@@ -15,7 +18,12 @@ fn pair(revision: Revision, client: bool, server: bool) -> Pair {
     let mut config = Config::new("client", "1");
     config.opening = Opening::Fixed(revision);
     let mut offered = server::Config::new("server", "1");
-    offered.capabilities = serde_json::from_value(json!({ "tools": {}, "prompts": {}, "resources": {} })).unwrap();
+    offered.capabilities = ServerCapabilities {
+        tools: Some(ListCapability::default()),
+        prompts: Some(ListCapability::default()),
+        resources: Some(ResourcesCapability::default()),
+        ..ServerCapabilities::default()
+    };
     if client {
         config.capabilities.add_extension(Extension::Tasks);
     }
@@ -54,7 +62,7 @@ fn methods_of_an_extension_need_both_sides() {
         let mut pair = pair(Revision::LATEST, client, server);
         let sent = pair
             .client
-            .request(pair.now, Method::GetTask, Extra::new(), &Default::default());
+            .request(pair.now, Method::GetTask, Extra::new(), &RequestOptions::default());
         match (client && server, sent) {
             (true, Ok(_)) => {}
             (false, Err(RequestError::NoExtension { extension, .. })) => assert_eq!(extension, Extension::Tasks),

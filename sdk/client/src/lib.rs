@@ -47,7 +47,9 @@
 //! | a list is kept | as long as the server says, at most a day ([`MAX_TTL`]) |
 //! | notices held for each slow reader | 256, 4 MiB ([`MAX_NOTICES`], [`MAX_NOTICE_BYTES`]) |
 //! | signs of progress held for each call | 64, 1 MiB |
+//! | streams of notices that broke off | opened again after 0.25 s to 30 s, longer from one failure to the next |
 //! | noise kept | the last 32 pieces, 200 bytes each ([`MAX_NOISE`]); all are counted |
+//! | a request over HTTP that only asks and broke off | sent once more |
 //! | command lines and addresses whose era is remembered | 64 |
 
 mod address;

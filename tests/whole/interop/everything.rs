@@ -180,6 +180,22 @@ async fn reports_progress_and_logs(server: &Everything) {
     client.close().await;
 }
 
+/// Dropping a call cancels it; the connection goes on.
+async fn lets_calls_go(server: &Everything) {
+    let (client, _) = server.connect().await;
+    let steps = json!({ "duration": 60, "steps": 600 });
+    let options = CallOptions {
+        progress: true,
+        ..CallOptions::default()
+    };
+    let arguments = steps.as_object().cloned().unwrap();
+    let mut call = client.request_call("trigger-long-running-operation", arguments, options);
+    assert!(call.progress().await.is_some(), "it runs");
+    drop(call);
+    assert_eq!(text(&client, "echo", json!({ "message": "on" })).await, "Echo: on");
+    client.close().await;
+}
+
 async fn has_resources_and_prompts(server: &Everything) {
     let (client, _) = server.connect().await;
     let resources = client.resources().await.unwrap().items;
@@ -280,6 +296,7 @@ async fn everything(way: Way) {
     tools(&server).await;
     asks_its_client(&server).await;
     reports_progress_and_logs(&server).await;
+    lets_calls_go(&server).await;
     has_resources_and_prompts(&server).await;
     runs_tasks(&server).await;
     speaks_every_legacy_revision(&server).await;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde_json::{Map, json};
-use trunkline::proto::client::Opening;
+use tokio::task::JoinSet;
 use trunkline::types::{ElicitationForms, LogLevel, Reference, Revision, StructuredContent, SubscriptionFilter};
 use trunkline::{CallOptions, Client, Connector, Notice, NoticeStream};
 
@@ -27,10 +27,10 @@ pub(super) enum Feature {
     Resumption,
 }
 
-/// Connects in one revision, or finds out, and tries everything.
-pub(super) async fn exchange(connector: Connector, opening: Opening, agreed: Revision, features: &[Feature]) {
+/// Connects, agrees on that revision, and tries everything.
+pub(super) async fn exchange(connector: Connector, agreed: Revision, features: &[Feature]) {
     let answers = Arc::<Answers>::default();
-    let connector = connector.inputs(Given(Arc::clone(&answers))).opening(opening);
+    let connector = connector.inputs(Given(Arc::clone(&answers)));
     let client = connect(connector).await;
     let agreement = client.agreement();
     assert_eq!(agreement.profile.revision, agreed);
@@ -38,6 +38,7 @@ pub(super) async fn exchange(connector: Connector, opening: Opening, agreed: Rev
     assert_eq!(agreement.instructions.as_deref(), Some("Use everything once."));
 
     calls(&client).await;
+    calls_at_once(&client).await;
     works(&client, features).await;
     polls(&client, features).await;
     reads_and_prompts(&client).await;
@@ -70,6 +71,19 @@ async fn calls(client: &Client) {
     assert!(wrong.is_err() || wrong.is_ok_and(|result| result.failed()));
     let unknown = client.call("no_such_tool", &json!({})).await;
     assert!(unknown.is_err() || unknown.is_ok_and(|result| result.failed()));
+}
+
+/// Each of many answers finds its own call.
+async fn calls_at_once(client: &Client) {
+    let mut calls = JoinSet::new();
+    for number in 0..20 {
+        let client = client.clone();
+        calls.spawn(async move {
+            let said = format!("number {number}");
+            assert_eq!(text(&client, "echo", json!({ "text": said })).await, said);
+        });
+    }
+    calls.join_all().await;
 }
 
 /// Progress and logs come before the answer, in order.

@@ -31,10 +31,15 @@ fn typescript(script: &str, mode: &str) -> Listening {
 pub(super) async fn every_revision(url: &str, newest: Revision, features: impl Fn(Revision) -> Vec<Feature>) {
     let spoken = Revision::ALL.into_iter().filter(|revision| *revision <= newest);
     for revision in spoken {
-        let opening = Opening::Fixed(revision);
-        exchange(Client::http(url), opening, revision, &features(revision)).await;
+        let client = Client::http(url).opening(Opening::Fixed(revision));
+        exchange(client, revision, &features(revision)).await;
     }
-    exchange(Client::http(url), Opening::Auto, newest, &features(newest)).await;
+    exchange(Client::http(url), newest, &features(newest)).await;
+}
+
+fn legacy() -> impl Iterator<Item = Revision> {
+    let all = Revision::ALL.into_iter();
+    all.filter(|revision| revision.era() == Era::Legacy)
 }
 
 /// A stream can be resumed in the one revision whose streams begin with something to come back to.
@@ -75,15 +80,17 @@ async fn python_over_the_first_http_transport() {
     let server = python("sse");
     let url = server.at("/sse");
     let features = [Questions, Progress];
-    for revision in Revision::ALL
-        .into_iter()
-        .filter(|revision| revision.era() == Era::Legacy)
-    {
-        exchange(Client::http(&url), Opening::Fixed(revision), revision, &features).await;
+    for revision in legacy() {
+        exchange(
+            Client::http(&url).opening(Opening::Fixed(revision)),
+            revision,
+            &features,
+        )
+        .await;
     }
     let remote = Remote::new(url).kind(RemoteKind::HttpSse);
     let newest = Revision::LATEST_LEGACY;
-    exchange(Client::remote(remote), Opening::Auto, newest, &features).await;
+    exchange(Client::remote(remote), newest, &features).await;
 }
 
 #[tokio::test]
@@ -120,21 +127,19 @@ async fn typescript_without_sessions() {
 #[tokio::test]
 async fn broken_streams_are_gone_on_with() {
     let servers = [
-        (python("stateful"), vec![Questions, Progress, Resumption]),
-        (
-            typescript("server.mjs", "stateful"),
-            vec![Questions, Progress, Changes, Resumption],
-        ),
+        (python("stateful"), vec![Questions, Progress]),
+        (typescript("server.mjs", "stateful"), vec![Questions, Progress, Changes]),
         (
             typescript("servermodern.mjs", "stateful"),
-            vec![Questions, Progress, Changes, Resumption],
+            vec![Questions, Progress, Changes],
         ),
     ];
     for (server, features) in servers {
-        let revision = Revision::LATEST_LEGACY;
-        let cut = Cut::after("\"progress\":1", &server.at(""));
-        let client = Client::http(cut.at("/mcp"));
-        exchange(client, Opening::Fixed(revision), revision, &features).await;
-        assert!(cut.is_made());
+        for revision in legacy() {
+            let cut = Cut::after("\"progress\":1", &server.at(""));
+            let client = Client::http(cut.at("/mcp")).opening(Opening::Fixed(revision));
+            exchange(client, revision, &with_resumption(&features, revision)).await;
+            assert!(cut.is_made());
+        }
     }
 }

@@ -17,10 +17,10 @@ impl<T: Transport> Driver<T> {
     pub(super) fn answered(&mut self, waiting: Waiting, answer: Answer) {
         match (waiting, &answer) {
             (Waiting::Stream(mut stream), Answer::Undelivered(undelivered))
-                // A server that answers by a status means it.
-                if stream.opened.is_none() && undelivered.status.is_none() =>
+                if stream.opened.is_none() && may_pass(undelivered.status) =>
             {
-                self.reopening.push((Instant::now() + stream.backoff.next_wait(), stream));
+                self.reopening
+                    .push((Instant::now() + stream.backoff.next_wait(), stream));
             }
             (waiting, _) => waiting.finish(self.outcome(answer)),
         }
@@ -82,6 +82,11 @@ impl<T: Transport> Driver<T> {
             self.spread(notice, 0);
         }
     }
+}
+
+/// Whether what failed may work later. A server that refuses means it; one that fails, or is too busy, does not.
+fn may_pass(status: Option<u16>) -> bool {
+    status.is_none_or(|status| status >= 500 || status == 429)
 }
 
 impl Stream {

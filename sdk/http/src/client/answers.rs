@@ -117,7 +117,9 @@ impl Http {
                 Goes::On
             }
             News::Step(Step::TooLong(start)) => {
-                job.state = State::Missed;
+                if job.state != State::Answered {
+                    job.state = State::Missed;
+                }
                 self.received_too_long(start);
                 Goes::On
             }

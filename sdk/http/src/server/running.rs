@@ -261,3 +261,7 @@ impl Session {
 fn read_answer(result: &RawValue) -> Result<Value, AskError> {
     serde_json::from_str(result.get()).map_err(|error| AskError::Unusable(error.to_string()))
 }
+
+#[cfg(test)]
+#[path = "running_tests.rs"]
+mod tests;

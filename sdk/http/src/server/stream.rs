@@ -460,4 +460,68 @@ mod tests {
         let back = stream.carry_after(0).expect("the client may come back");
         assert_eq!(carried(&stream, back).0, Poll::Pending);
     }
+
+    /// A notice and then a cancellation, before anybody looked: a notice is no answer, though it is the only message.
+    #[test]
+    fn a_lone_notice_is_not_taken_for_the_answer() {
+        let begin = |stream: &Stream| stream.poll_begin(&mut Context::from_waker(Waker::noop()));
+        let stream = resumable();
+        Outlet::notify(&*stream, b"{}".to_vec());
+        stream.close(None);
+        assert_eq!(begin(&stream), Poll::Ready(Begin::Events));
+
+        let stream = resumable();
+        stream.close(Some(b"{}".to_vec()));
+        assert!(matches!(begin(&stream), Poll::Ready(Begin::Whole(..))));
+    }
+
+    /// The budget is full, and nothing of this stream was carried: whoever waits for the answer gets it, whoever
+    /// went away does not.
+    #[test]
+    fn a_full_budget_costs_only_the_answers_that_nobody_waits_for() {
+        let budget = Arc::new(Budget::new(1));
+        let of = |name| {
+            let budget = Arc::clone(&budget);
+            let resumable = Resumable {
+                name,
+                budget,
+                retry: None,
+            };
+            Stream::new(Weak::new(), Some(resumable))
+        };
+        let (full, waits, left) = (of(1), of(2), of(3));
+        full.push(b"{}".to_vec());
+        waits.close(Some(b"{}".to_vec()));
+        let begun = waits.poll_begin(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(begun, Poll::Ready(Begin::Whole(..))));
+        let carrier = left.carry();
+        left.drop_carrier(carrier);
+        left.close(Some(b"{}".to_vec()));
+        let (polled, written) = carried(&left, left.carry());
+        assert_eq!((polled, written.as_str()), (Poll::Ready(Carried::Last), ""));
+        drop(full);
+        assert_eq!(budget.used.load(Ordering::Relaxed), 0, "everything is given back");
+    }
+
+    #[test]
+    fn ids_of_events_are_read_as_they_are_written() {
+        assert_eq!(read_event_id(&event_id(3, 14)), Some((3, 14)));
+        for broken in [
+            "",
+            "-",
+            "1-",
+            "-1",
+            "1",
+            "a-1",
+            "1-a",
+            "+1-1",
+            "1-+1",
+            " 1-1",
+            "1-1-1",
+            "18446744073709551616-1",
+        ] {
+            assert_eq!(read_event_id(broken), None, "{broken}");
+        }
+        assert_eq!(resumable().carry_after(u64::MAX), None);
+    }
 }

@@ -270,8 +270,9 @@ async fn a_stream_of_notices_is_opened_again_and_tells_that_everything_may_have_
     let mut subscription = subscription.unwrap();
     let first = events.asked.id();
     drop(events);
-    // The first attempt fails too.
+    // The first attempts fail too.
     drop(server.expect("subscriptions/listen").await);
+    server.expect("subscriptions/listen").await.status(503).await;
     let again = server.expect("subscriptions/listen").await;
     assert_ne!(again.id(), first);
     let (id, acknowledged) = (again.id(), confirm(&again));
