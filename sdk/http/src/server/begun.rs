@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::body::{Events, OnLeave, Source};
-use super::legacy;
 use super::options::Options;
 use super::reply::{self, Response};
 use super::stream::{Begin, Stream};
@@ -50,7 +49,7 @@ impl Waiting {
         let Self { stream, on_leave } = self;
         match (stream.begin(options).await, &on_leave) {
             (Begin::Whole(status, answer), _) => reply::message(status, answer),
-            (Begin::Nothing, OnLeave::Pause(attending)) if attending.session().has_ended() => legacy::gone().into(),
+            (Begin::Nothing, OnLeave::Pause(attending)) if attending.session().has_ended() => reply::gone().into(),
             (Begin::Nothing, _) => reply::no_events(),
             (Begin::Events, _) => {
                 let mut opening = Vec::new();

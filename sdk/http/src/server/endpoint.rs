@@ -8,13 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::request::Parts;
 use http::{Method as Verb, Request, StatusCode};
-use http_body_util::BodyExt;
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
-use tokio::time::Instant;
 use tower_service::Service;
 use trunkline_types::{Era, HttpShape, Malformed, Message, Method, Revision};
 
@@ -22,15 +20,22 @@ use super::accept::is_json;
 use super::application::Application;
 use super::begun::Begun;
 use super::body::Body;
+use super::budget::Budget;
 use super::headers::Repeated;
 use super::options::Options;
-use super::reply::{self, Refusal, Response};
+use super::reading::read_body;
+use super::reply::{self, Response};
 use super::session::{Session, Streams};
 use super::session_id::SessionId;
 use super::sessions::Sessions;
-use super::stream::Budget;
 use super::{http_sse, legacy, modern, origin};
 use crate::header;
+
+/// Why nothing new is begun.
+pub(super) const STOPPING: &str = "the server is shutting down";
+
+/// The shortest silence after which a sign of life is given.
+const LEAST_KEEP_ALIVE: Duration = Duration::from_millis(10);
 
 /// One MCP endpoint, in every revision at once: a `tower` service, to be mounted anywhere.
 ///
@@ -46,18 +51,23 @@ pub(super) struct Inner {
     pub(super) application: Box<dyn Application>,
     pub(super) options: Options,
     pub(super) sessions: Arc<Sessions>,
+    /// For what is kept on all streams together.
     budget: Arc<Budget>,
+    /// For bodies that are not whole.
+    receiving: Budget,
     is_stopping: AtomicBool,
     stop: Arc<Notify>,
 }
 
 impl Endpoint {
     /// An endpoint for an application.
-    pub fn new(application: impl Application, options: Options) -> Self {
+    pub fn new(application: impl Application, mut options: Options) -> Self {
+        options.keep_alive = options.keep_alive.max(LEAST_KEEP_ALIVE);
         let inner = Inner {
             application: Box::new(application),
             sessions: Arc::new(Sessions::new(options.max_sessions, options.session_idle)),
             budget: Arc::new(Budget::new(options.resume_bytes)),
+            receiving: Budget::new(options.receive_bytes),
             is_stopping: AtomicBool::new(false),
             stop: Arc::default(),
             options,
@@ -83,7 +93,8 @@ impl Endpoint {
         response
     }
 
-    /// Ends every stream of notices in good order, and opens no more. Requests go on; give them their time.
+    /// Ends every stream of notices in good order, and opens no more, nor sessions. Requests go on; give them their
+    /// time.
     pub fn stop(&self) {
         self.inner.is_stopping.store(true, Ordering::Release);
         self.inner.stop.notify_waiters();
@@ -130,7 +141,7 @@ impl Inner {
                 "`Content-Type` must be application/json",
             );
         }
-        let body = match read_body(body, self.options.max_message, self.options.body_wait).await {
+        let body = match read_body(body, &self.options, &self.receiving).await {
             Ok(body) => body,
             Err(refusal) => return refusal.into(),
         };
@@ -253,55 +264,4 @@ impl Inner {
 /// The last part of the path.
 fn last_of(parts: &Parts) -> &str {
     parts.uri.path().rsplit('/').next().unwrap_or_default()
-}
-
-/// After so many bytes of a body, it has its time once more.
-const PART: usize = 64 * 1024;
-
-/// Reads a body that may have so many bytes. It may take so long, and as long again for each further part.
-async fn read_body<B: http_body::Body<Data = Bytes>>(body: B, most: usize, wait: Duration) -> Result<Bytes, Refusal> {
-    let too_large = || {
-        let why = format!("a message may have at most {most} bytes");
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why)
-    };
-    if body.size_hint().lower() > most as u64 {
-        return Err(too_large());
-    }
-    let mut body = std::pin::pin!(body);
-    let (mut deadline, mut due) = (Instant::now() + wait, PART);
-    // Most bodies come in one piece, which is not copied.
-    let mut whole = Bytes::new();
-    let mut joined = BytesMut::new();
-    loop {
-        let frame = match tokio::time::timeout_at(deadline, body.frame()).await {
-            Ok(Some(Ok(frame))) => frame,
-            Ok(None) => break,
-            Ok(Some(Err(_))) => {
-                return Err(Refusal::new(StatusCode::BAD_REQUEST, "the body broke off"));
-            }
-            Err(_) => {
-                return Err(Refusal::new(
-                    StatusCode::REQUEST_TIMEOUT,
-                    "the body did not come in time",
-                ));
-            }
-        };
-        let Ok(piece) = frame.into_data() else { continue };
-        let read = whole.len() + joined.len() + piece.len();
-        if read > most {
-            return Err(too_large());
-        }
-        if read >= due {
-            (deadline, due) = (Instant::now() + wait, read + PART);
-        }
-        if whole.is_empty() && joined.is_empty() {
-            whole = piece;
-            continue;
-        }
-        if joined.is_empty() {
-            joined.extend_from_slice(&std::mem::take(&mut whole));
-        }
-        joined.extend_from_slice(&piece);
-    }
-    Ok(if joined.is_empty() { whole } else { joined.freeze() })
 }

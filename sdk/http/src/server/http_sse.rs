@@ -11,7 +11,7 @@ use trunkline_types::{Era, ErrorObject, Message, encode};
 
 use super::accept::{EVENTS, accepts};
 use super::body::{Events, OnLeave, Source};
-use super::endpoint::Inner;
+use super::endpoint::{Inner, STOPPING};
 use super::headers::Repeated;
 use super::reply::{self, Response};
 use super::running::Taken;
@@ -32,7 +32,7 @@ pub(super) fn open(inner: &Arc<Inner>, parts: &Parts) -> Response {
         return reply::refused(StatusCode::NOT_ACCEPTABLE, "`Accept` must allow text/event-stream");
     }
     let Some(stopping) = inner.stopping() else {
-        return reply::busy(None, "the server is shutting down");
+        return reply::busy(None, STOPPING);
     };
     let Some(session) = inner.new_session(super::principal(parts), Streams::One) else {
         return reply::busy(None, "the system gives no randomness to name a session with");
@@ -70,7 +70,9 @@ pub(super) fn post(
         .find_map(|pair| pair.strip_prefix(SESSION))
         .and_then(SessionId::read);
     let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts), Streams::One));
-    let Some(session) = session else { return gone() };
+    let Some(session) = session else {
+        return reply::gone().into();
+    };
     if let Some(Message::Request { id, params, .. }) = &read
         && let Some(version) = Repeated::read(*params).version()
     {
@@ -87,8 +89,7 @@ pub(super) fn post(
                 session.start(cx, &*inner.application, request, &stream);
             }
         }
-        Taken::Unreadable => return reply::refused(StatusCode::BAD_REQUEST, "this is no message"),
-        Taken::Gone => return gone(),
+        Taken::Refused(refusal) => return refusal.into(),
     }
     reply::plain(StatusCode::ACCEPTED)
 }
@@ -104,9 +105,4 @@ fn unsupported(inner: &Inner, wanted: &str) -> ErrorObject {
         .filter(|revision| revision.era() == Era::Legacy);
     let names: Vec<&str> = spoken.map(|revision| revision.name()).collect();
     ErrorObject::unsupported_version(wanted, &names)
-}
-
-fn gone() -> Response {
-    let why = "there is no such session, or no longer: open its stream anew";
-    reply::refused(StatusCode::NOT_FOUND, why)
 }

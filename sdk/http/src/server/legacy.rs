@@ -11,7 +11,7 @@ use trunkline_types::{Era, Message, Method, RequestId, code};
 use super::accept::{EVENTS, JSON, accepts};
 use super::begun::{Begun, Waiting};
 use super::body::{Events, OnLeave, Source};
-use super::endpoint::Inner;
+use super::endpoint::{Inner, STOPPING};
 use super::headers;
 use super::reply::{self, Refusal, Response};
 use super::running::Taken;
@@ -50,8 +50,7 @@ pub(super) fn post(
             }
             Begun::Waits(Waiting::new(stream, OnLeave::Pause(attending)))
         }
-        Taken::Unreadable => reply::refused(StatusCode::BAD_REQUEST, "this is no message").into(),
-        Taken::Gone => gone().into(),
+        Taken::Refused(refusal) => refusal.into(),
     }
 }
 
@@ -81,25 +80,25 @@ fn id_of<'a>(read: Option<&'a Message<'_>>) -> Option<&'a RequestId> {
     }
 }
 
-pub(super) fn gone() -> Refusal {
-    let why = "there is no such session, or no longer: start one by `initialize`";
-    Refusal::new(StatusCode::NOT_FOUND, why)
-}
-
 /// Opens a session, if the client and the server can agree on a revision.
 fn open(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8]) -> Response {
     if !accepts(&parts.headers, JSON) || !accepts(&parts.headers, EVENTS) {
         return reply::not_acceptable(id_of(read.as_ref()));
     }
     let id = id_of(read.as_ref()).cloned();
+    if inner.stopping().is_none() {
+        return reply::busy(id.as_ref(), STOPPING);
+    }
     if inner.sessions.is_full() {
         return reply::busy(id.as_ref(), FULL);
     }
     let Some(session) = inner.new_session(super::principal(parts), Streams::Several) else {
         return reply::busy(id.as_ref(), "the system gives no randomness to name a session with");
     };
-    let Taken::Answered(answer) = session.take(read, body) else {
-        return reply::plain(StatusCode::BAD_REQUEST);
+    let answer = match session.take(read, body) {
+        Taken::Answered(answer) => answer,
+        Taken::Refused(refusal) => return refusal.into(),
+        Taken::Requests(..) | Taken::Nothing => return reply::plain(StatusCode::BAD_REQUEST),
     };
     if session.profile().is_none() {
         return reply::message(status(&answer), answer);
@@ -132,7 +131,7 @@ fn find(inner: &Inner, parts: &Parts) -> Result<Arc<Session>, Refusal> {
         (Some(id), None) => id.to_str().ok().and_then(SessionId::read),
     };
     let session = id.and_then(|id| inner.sessions.find(id, &super::principal(parts), Streams::Several));
-    let session = session.ok_or_else(gone)?;
+    let session = session.ok_or_else(reply::gone)?;
     check_version(inner, parts)?;
     Ok(session)
 }
@@ -179,12 +178,12 @@ pub(super) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response {
         return reply::events(Events::new(stream, carrier, Source::Handler, on_leave, keep_alive));
     }
     let Some(stopping) = inner.stopping() else {
-        return reply::busy(None, "the server is shutting down");
+        return reply::busy(None, STOPPING);
     };
     // Changes count from here, before the client can know that it hears them.
     let changes = inner.application.changes();
     let Some(stream) = session.stand() else {
-        return gone().into();
+        return reply::gone().into();
     };
     let carrier = stream.carry();
     let on_leave = OnLeave::Leave(session.attend());

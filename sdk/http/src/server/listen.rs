@@ -65,9 +65,9 @@ impl Listener {
         }
     }
 
-    /// How many connections are served at the same time; further ones wait. Default 4096.
+    /// How many connections are served at the same time, at least one; further ones wait. Default 4096.
     pub fn max_connections(mut self, connections: usize) -> Self {
-        self.max_connections = connections;
+        self.max_connections = connections.max(1);
         self
     }
 

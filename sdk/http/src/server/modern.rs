@@ -15,7 +15,7 @@ use super::accept::{EVENTS, JSON, accepts};
 use super::application::ApplicationRequest;
 use super::begun::{Begun, Waiting};
 use super::body::{AbortOnDrop, Events, OnLeave, Source};
-use super::endpoint::Inner;
+use super::endpoint::{Inner, STOPPING};
 use super::headers::{self, Repeated};
 use super::reply::{self, Response};
 use super::stream::Stream;
@@ -126,7 +126,7 @@ fn run(cx: &mut Context<'_>, inner: &Arc<Inner>, parts: &Parts, request: Incomin
 /// ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 fn listen(inner: &Arc<Inner>, id: RequestId, parts: &Parts, mut connection: Box<Connection>) -> Response {
     let Some(stopping) = inner.stopping() else {
-        return reply::busy(Some(&id), "the server is shutting down");
+        return reply::busy(Some(&id), STOPPING);
     };
     let mut changes = inner.application.changes();
     changes.watch(&super::principal(parts), connection.watched_tasks());

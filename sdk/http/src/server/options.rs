@@ -22,6 +22,9 @@ use trunkline_transport::DEFAULT_MAX_MESSAGE;
 pub struct Options {
     /// The most bytes that the body of a request may have. Default 16 MiB.
     pub max_message: usize,
+    /// How many bytes of bodies that are not whole are held at once, of all requests together. Default 256 MiB;
+    /// beyond it, requests are refused with 503.
+    pub receive_bytes: usize,
     /// How long a body may take, and as long again for each further 64 KiB of it. Default 30 s.
     pub body_wait: Duration,
     /// How many legacy sessions are kept. Default 10,000; further ones are refused with 503.
@@ -32,7 +35,7 @@ pub struct Options {
     /// How many bytes are kept for clients that may come back for the rest of a stream (legacy), in all sessions
     /// together. Default 64 MiB; beyond it, what was sent already is not kept.
     pub resume_bytes: usize,
-    /// After how much silence a waiting client gets a sign of life. Default 15 s.
+    /// After how much silence a waiting client gets a sign of life. Default 15 s, at least 10 ms.
     pub keep_alive: Duration,
     /// How long a client should wait before it comes back to a stream that broke (legacy). Default 1 s.
     pub retry: Duration,
@@ -62,6 +65,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             max_message: DEFAULT_MAX_MESSAGE,
+            receive_bytes: 256 * 1024 * 1024,
             body_wait: Duration::from_secs(30),
             max_sessions: 10_000,
             session_idle: Duration::from_secs(30 * 60),

@@ -67,9 +67,19 @@ impl Refusal {
     }
 }
 
+/// The session is over, or never was
+/// ([rule](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)).
+pub(super) fn gone() -> Refusal {
+    let why = "there is no such session, or no longer: begin a new one";
+    Refusal::new(StatusCode::NOT_FOUND, why)
+}
+
 impl From<Refusal> for Response {
     fn from(refusal: Refusal) -> Self {
-        error(refusal.status, None, &ErrorObject::invalid_request(refusal.why))
+        match refusal.status {
+            StatusCode::SERVICE_UNAVAILABLE => busy(None, refusal.why),
+            status => error(status, None, &ErrorObject::invalid_request(refusal.why)),
+        }
     }
 }
 
@@ -81,7 +91,7 @@ pub(super) fn not_acceptable(id: Option<&RequestId>) -> Response {
 }
 
 /// There is no room now, but there will be; under the request's id where it is known.
-pub(super) fn busy(id: Option<&RequestId>, why: &'static str) -> Response {
+pub(super) fn busy(id: Option<&RequestId>, why: impl Into<String>) -> Response {
     let mut response = error(StatusCode::SERVICE_UNAVAILABLE, id, &ErrorObject::internal(why));
     response
         .headers_mut()

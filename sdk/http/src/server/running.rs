@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use http::StatusCode;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::task::AbortHandle;
@@ -13,6 +14,7 @@ use trunkline_proto::server::{AskError, Incoming, IncomingRequest};
 use trunkline_types::{ErrorObject, InputRequest, Message, RequestId};
 
 use super::application::{Application, ApplicationRequest, Asking, Reply};
+use super::reply::{self, Refusal};
 use super::session::{Session, State};
 use super::stream::Stream;
 
@@ -21,6 +23,10 @@ const ASK: Timeouts = Timeouts {
     idle: Duration::from_secs(600),
     total: Duration::from_secs(1800),
 };
+
+/// How many bytes a message may have before there is an agreement: what a client says of itself is kept as long as
+/// its session.
+const MAX_OPENING: usize = 64 * 1024;
 
 /// What a message came to.
 #[derive(Debug)]
@@ -31,10 +37,8 @@ pub(super) enum Taken<'a> {
     Answered(Vec<u8>),
     /// There is nothing to answer.
     Nothing,
-    /// It was no message, and is not worth an answer of its own.
-    Unreadable,
-    /// The session is over.
-    Gone,
+    /// It is refused.
+    Refused(Refusal),
 }
 
 /// A request that is to be started.
@@ -81,7 +85,11 @@ impl Session {
         let now = self.now();
         let mut state = self.lock();
         if state.ended {
-            return Taken::Gone;
+            return Taken::Refused(reply::gone());
+        }
+        if message.len() > MAX_OPENING && state.connection.session_profile().is_none() {
+            let why = format!("a message may have at most {MAX_OPENING} bytes before there is an agreement");
+            return Taken::Refused(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why));
         }
         state.used = Instant::now();
         let was_read = read.is_some();
@@ -125,7 +133,7 @@ impl Session {
         match state.said().pop() {
             Some(answer) => Taken::Answered(answer),
             None if is_readable => Taken::Nothing,
-            None => Taken::Unreadable,
+            None => Taken::Refused(Refusal::new(StatusCode::BAD_REQUEST, "this is no message")),
         }
     }
 

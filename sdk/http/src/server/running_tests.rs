@@ -6,10 +6,11 @@ use trunkline_proto::server::Config;
 use trunkline_types::{ListCapability, Revision, ServerCapabilities};
 
 use super::super::application::Changes;
+use super::super::budget::Budget;
 use super::super::options::Options;
 use super::super::session::Streams;
 use super::super::session_id::SessionId;
-use super::super::stream::{Begin, Budget};
+use super::super::stream::Begin;
 use super::*;
 use crate::header::MirroredParams;
 
@@ -118,7 +119,7 @@ async fn what_starts_in_a_session_that_ended_meanwhile_never_starts_and_ends() {
     session.start(&mut Context::from_waker(Waker::noop()), &application, request, &stream);
     assert_eq!(application.begun.load(Ordering::Relaxed), 0);
     assert_eq!(stream.begin(&Options::default()).await, Begin::Nothing);
-    assert!(matches!(session.take(None, CALL), Taken::Gone));
+    assert!(matches!(session.take(None, CALL), Taken::Refused(_)));
 }
 
 #[tokio::test]

@@ -13,9 +13,10 @@ use trunkline_proto::server::{AskId, Config, Connection, Incoming};
 use trunkline_types::{Profile, RequestId};
 
 use super::application::News;
+use super::budget::Budget;
 use super::running::{Asked, Running};
 use super::session_id::SessionId;
-use super::stream::{Budget, Carrier, Resumable, Stream};
+use super::stream::{Carrier, Resumable, Stream};
 
 /// How long a stream is kept after its last message, for a client that may have lost it.
 const KEPT_AFTER_END: Duration = Duration::from_secs(60);

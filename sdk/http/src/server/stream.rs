@@ -6,7 +6,6 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -16,6 +15,7 @@ use tokio::time::Instant;
 use trunkline_types::{InputRequest, RequestId, encode};
 
 use super::application::{Asking, Outlet, Reply};
+use super::budget::Budget;
 use super::options::Options;
 use super::reply::modern_status;
 use super::session::Session;
@@ -34,31 +34,12 @@ const KEPT_BYTES: usize = 1024 * 1024;
 /// After so many bytes a piece of the stream is whole.
 const PIECE: usize = 64 * 1024;
 
-/// What is kept for clients that may come back, on all streams together.
-#[derive(Debug)]
-pub(super) struct Budget {
-    used: AtomicUsize,
-    most: usize,
-}
-
-impl Budget {
-    pub(super) fn new(most: usize) -> Self {
-        Self {
-            used: AtomicUsize::new(0),
-            most,
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        self.used.load(Ordering::Relaxed) > self.most
-    }
-}
-
 /// What makes a stream one that the client may come back to.
 #[derive(Debug)]
 pub(super) struct Resumable {
     /// Unique in its session; event ids begin with it.
     pub(super) name: u64,
+    /// For what is kept on all streams together.
     pub(super) budget: Arc<Budget>,
     /// What asks the client to come back after a break, where its revision knows that.
     pub(super) retry: Option<Duration>,
@@ -170,7 +151,7 @@ impl Stream {
     fn add(&self, state: &mut State, message: Vec<u8>) {
         state.waiting_bytes += message.len();
         if let Some(resumable) = &self.resumable {
-            resumable.budget.used.fetch_add(message.len(), Ordering::Relaxed);
+            resumable.budget.take(message.len());
         }
         state.events.push_back(message);
     }
@@ -181,17 +162,19 @@ impl Stream {
         if state.closed.is_some() {
             return;
         }
-        let lost = !state.is_carried
-            && self
-                .resumable
-                .as_ref()
-                .is_some_and(|resumable| resumable.budget.is_over());
-        if let Some(last) = last.filter(|_| !lost) {
+        let is_lost = self.is_unaffordable(&state);
+        if let Some(last) = last.filter(|_| !is_lost) {
             self.add(&mut state, last);
             state.is_answered = true;
         }
         state.closed = Some(Instant::now());
         state.wake();
+    }
+
+    /// Whether nobody is there to take what is said, and too much is kept already.
+    fn is_unaffordable(&self, state: &State) -> bool {
+        let resumable = self.resumable.as_ref();
+        !state.is_carried && resumable.is_some_and(|resumable| resumable.budget.is_over())
     }
 
     /// Ends the stream with the answer to a modern request.
@@ -213,7 +196,16 @@ impl Stream {
 
     /// Waits for how the answer begins. Who waits long is shown a stream, so that nothing between takes the
     /// connection for dead.
+    ///
+    /// Who goes away meanwhile has heard nothing to come back to: what is said from then on is for nobody.
     pub(super) async fn begin(&self, options: &Options) -> Begin {
+        let unheard = Unheard(self);
+        let begin = self.wait_to_begin(options).await;
+        std::mem::forget(unheard);
+        begin
+    }
+
+    async fn wait_to_begin(&self, options: &Options) -> Begin {
         let begin = poll_fn(|cx| self.poll_begin(cx));
         if options.stream_at_once {
             // What is refused has a status that a stream cannot have.
@@ -250,7 +242,7 @@ impl Stream {
 
     fn forget(&self, bytes: usize) {
         if let Some(resumable) = &self.resumable {
-            resumable.budget.used.fetch_sub(bytes, Ordering::Relaxed);
+            resumable.budget.give_back(bytes);
         }
     }
 
@@ -355,6 +347,19 @@ impl Stream {
     }
 }
 
+/// A stream of which nobody has heard yet.
+struct Unheard<'a>(&'a Stream);
+
+impl Drop for Unheard<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.closed.get_or_insert_with(Instant::now);
+        let events = std::mem::take(&mut state.events);
+        (state.carried, state.carried_bytes, state.waiting_bytes) = (0, 0, 0);
+        self.0.forget(events.iter().map(Vec::len).sum());
+    }
+}
+
 impl Drop for Stream {
     fn drop(&mut self) {
         let left: usize = self.lock().events.iter().map(Vec::len).sum();
@@ -365,7 +370,7 @@ impl Drop for Stream {
 impl Outlet for Stream {
     fn notify(&self, message: Vec<u8>) {
         let mut state = self.lock();
-        if state.closed.is_none() && !state.is_crowded() {
+        if state.closed.is_none() && !state.is_crowded() && !self.is_unaffordable(&state) {
             self.add(&mut state, message);
             state.wake();
         }
@@ -499,8 +504,31 @@ mod tests {
         left.close(Some(b"{}".to_vec()));
         let (polled, written) = carried(&left, left.carry());
         assert_eq!((polled, written.as_str()), (Poll::Ready(Carried::Last), ""));
+        Outlet::notify(&*left, b"{}".to_vec());
         drop(full);
-        assert_eq!(budget.used.load(Ordering::Relaxed), 0, "everything is given back");
+        assert_eq!(budget.used(), 0, "everything is given back");
+    }
+
+    #[tokio::test]
+    async fn who_goes_away_before_the_answer_begins_leaves_nothing_behind() {
+        let stream = resumable();
+        stream.push(b"{}".to_vec());
+        let options = Options::default().with_stream_at_once();
+        drop(stream.begin(&options));
+        assert_eq!(stream.closed_since(), None, "it did not even wait");
+        stream.close(None);
+        assert_eq!(stream.begin(&options).await, Begin::Events);
+
+        let stream = resumable();
+        let options = Options::default();
+        let mut waiting = Box::pin(stream.begin(&options));
+        let polled = waiting.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert_eq!(polled, Poll::Pending);
+        drop(waiting);
+        Outlet::notify(&*stream, b"{}".to_vec());
+        stream.push(b"{}".to_vec());
+        let budget = &stream.resumable.as_ref().expect("a client may come back").budget;
+        assert_eq!(budget.used(), 0);
     }
 
     #[test]

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::Frame;
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::time::Sleep;
 use trunkline_server::HttpOptions;
 
-use crate::speak::{call, modern, modern_call, modern_message, text};
+use crate::speak::{NEWEST_LEGACY, call, message, modern, modern_call, modern_message, text};
 use crate::stage::{End, Order, Served, Stage};
-use crate::wire::Request;
+use crate::wire::{Request, within};
 
 /// A request whose body has exactly so many bytes.
 fn of_size(bytes: usize) -> Request {
@@ -86,6 +87,72 @@ async fn a_huge_body_is_refused_before_it_comes() {
         }
     }
     assert_eq!(connection.answer().await.status(), 413);
+    served.stop().await;
+}
+
+/// Clients that send half of something hold so much together, and no more.
+#[tokio::test]
+async fn what_is_being_received_is_bounded_for_all_together() {
+    let mut options = HttpOptions::default();
+    options.receive_bytes = 100_000;
+    let served = Served::with(options).await;
+    let half = of_size(70_000);
+    let bytes = half.bytes();
+    let mut slow = served.connect().await;
+    slow.write(&bytes[..bytes.len() - 1]).await;
+    // Until all of that was read, there is room.
+    let refused = async {
+        loop {
+            let answer = served.ask(&half).await;
+            if answer.status() == 503 {
+                return answer;
+            }
+        }
+    };
+    let refused = within("a refusal", refused).await;
+    assert_eq!(refused.error(), (503, -32603, Value::Null));
+    assert_eq!(refused.head.get("retry-after"), Some("10"));
+    assert_eq!(
+        served.ask(&of_size(1000)).await.status(),
+        200,
+        "what is small still fits"
+    );
+    slow.write(&bytes[bytes.len() - 1..]).await;
+    assert_eq!(slow.answer().await.status(), 200, "the first one is untouched");
+    assert_eq!(served.ask(&half).await.status(), 200, "there is room again");
+    served.stop().await;
+}
+
+/// What a client says of itself is kept as long as its session, and there may be many.
+#[tokio::test]
+async fn a_handshake_has_so_many_bytes_and_no_more() {
+    let served = Served::start().await;
+    let of = |bytes: usize| {
+        let message = |name: &str| {
+            let info = json!({ "name": name, "version": "1" });
+            let params = json!({ "protocolVersion": NEWEST_LEGACY, "capabilities": {}, "clientInfo": info });
+            message(0, "initialize", params)
+        };
+        let text = message(&"x".repeat(bytes - message("").to_string().len()));
+        assert_eq!(text.to_string().len(), bytes);
+        text
+    };
+    for (bytes, status, old_status) in [(64 * 1024, 200, 202), (64 * 1024 + 1, 413, 413)] {
+        let answer = served.ask(&Request::post(&of(bytes))).await;
+        assert_eq!(answer.status(), status, "{bytes}");
+        let old = Request::new("GET", "/sse").header("Accept", "text/event-stream");
+        let mut events = served.events(&old).await;
+        let address = events.block().await.unwrap().data.unwrap();
+        let post = Request::new("POST", &address).header("Content-Type", "application/json");
+        let answer = served.ask(&post.body(of(bytes).to_string())).await;
+        assert_eq!(answer.status(), old_status, "{bytes}");
+    }
+    let left = async {
+        while served.endpoint.sessions() > 1 {
+            tokio::task::yield_now().await;
+        }
+    };
+    within("the end of the sessions whose streams were left", left).await;
     served.stop().await;
 }
 
@@ -311,6 +378,23 @@ async fn silence_is_broken_by_signs_of_life() {
     }
     served.ask(&client.delete()).await;
     served.stop().await;
+}
+
+/// No silence at all between signs of life would be a flood.
+#[tokio::test(start_paused = true)]
+async fn signs_of_life_have_a_pace() {
+    let options = HttpOptions::default().with_keep_alive(Duration::ZERO);
+    let endpoint = crate::stage::server(Stage::default()).http(options).unwrap();
+    let listen = modern(1, "subscriptions/listen", json!({ "notifications": {} }));
+    let mut stream = endpoint.handle(crate::tower::plain(&listen)).await;
+    let mut signs = 0;
+    let counting = async {
+        while let Some(frame) = stream.body_mut().frame().await {
+            signs += usize::from(frame.unwrap().into_data().unwrap().starts_with(b":"));
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(1), counting).await.is_err());
+    assert!((90..=100).contains(&signs), "{signs}");
 }
 
 #[tokio::test]

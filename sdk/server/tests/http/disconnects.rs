@@ -71,3 +71,17 @@ async fn a_notice_of_cancellation_cancels_nothing() {
     assert_eq!(text(&connection.answer().await.json()), "still here");
     served.stop().await;
 }
+
+/// A client that has more to say when it leaves hides that it left: it is found out by what is written to it.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_leaves_behind_half_a_request_is_found_out() {
+    let served = Served::start().await;
+    let mut connection = send(&served, &modern_call(1, "puppet", json!({ "name": "a" }))).await;
+    connection.write(b"POST /mcp HTTP/1.1\r\n").await;
+    let puppet = served.stage.puppet("a").await;
+    drop(connection);
+    let begun = tokio::time::Instant::now();
+    assert_eq!(puppet.patient_end().await, End::Dropped);
+    assert!(begun.elapsed().as_secs() <= 45, "{:?}", begun.elapsed());
+    served.stop().await;
+}

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::wire::{Connection, Request};
+use crate::wire::{Connection, Request, within};
 
 /// What stands between two blank lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,12 +92,16 @@ impl Events {
 
     /// The next block with a message in it.
     pub(crate) async fn event(&mut self) -> Option<Block> {
-        loop {
-            let block = self.block().await?;
-            if block.data.as_deref().is_some_and(|data| !data.is_empty()) {
-                return Some(block);
+        // Signs of life come for ever.
+        within("a message", async {
+            loop {
+                let block = self.block().await?;
+                if block.data.as_deref().is_some_and(|data| !data.is_empty()) {
+                    return Some(block);
+                }
             }
-        }
+        })
+        .await
     }
 
     /// The next message, which must come.

@@ -307,6 +307,11 @@ async fn a_full_budget_costs_nobody_an_answer_that_is_waited_for() {
         messages.iter().all(|message| message["method"].is_string()),
         "{messages:?}"
     );
+    assert!(
+        messages.len() <= 3,
+        "what nobody takes is not kept for ever: {} of 10",
+        messages.len()
+    );
     // When it is gone, there is room again.
     served.ask(&greedy.delete()).await;
     let (puppet, mut events) = begun(&served, &modest, 3).await;

@@ -62,6 +62,11 @@ impl Puppet {
     pub(crate) async fn end(self) -> End {
         within("the end of a handler", self.end).await.unwrap()
     }
+
+    /// Waits for its end as long as it takes.
+    pub(crate) async fn patient_end(self) -> End {
+        self.end.await.unwrap()
+    }
 }
 
 /// Where handlers and tests meet.

@@ -83,6 +83,9 @@ async fn an_endpoint_that_is_told_to_stop_opens_no_more_streams() {
     for request in [client.get(), old] {
         assert_eq!(ask(&endpoint, plain(&request)).await.status, 503);
     }
+    let opening = plain(&crate::speak::initialize(8, NEWEST_LEGACY, json!({})));
+    let late = ask(&endpoint, opening).await;
+    assert_eq!((late.status, &late.json()["id"]), (503, &json!(8)));
     // Requests go on; their sessions end when the endpoint is closed.
     assert_eq!(
         ask(&endpoint, plain(&client.request(1, "ping", json!({}))))

@@ -273,7 +273,8 @@ impl Connection {
     /// The next answer, whole.
     pub(crate) async fn answer(&mut self) -> Answer {
         let head = self.head().await;
-        let body = self.whole_body(&head).await;
+        let body = tokio::time::timeout(self.patience, self.whole_body(&head)).await;
+        let body = body.unwrap_or_else(|_| panic!("the body does not end: {head:?}"));
         Answer { head, body }
     }
 
