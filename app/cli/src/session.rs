@@ -8,7 +8,7 @@ use trunkline_gate::client::{Client, Command, Connector, Opening, Remote};
 use trunkline_gate::text::one_line;
 use trunkline_gate::{Gate, ServerReport, ServerSpec, ServerState, Trust, near};
 use trunkline_host::config::{self, Configuration, Launch, ServerEntry, Start};
-use trunkline_journal::Journal;
+use trunkline_journal::{Journal, Mask};
 
 use crate::args::Global;
 use crate::exit::Exit;
@@ -64,6 +64,13 @@ impl Session {
         // The name of a server is no secret, even where a variable has the same value.
         let known = |secret: &&String| !configuration.servers.iter().any(|entry| entry.id == **secret);
         output.hide(configuration.secrets.iter().filter(known));
+        if configuration.secrets.len() > Mask::MAX_KNOWN {
+            output.warning(&format!(
+                "the configuration holds {} secret values, of which {} can be masked; take out what is not needed",
+                configuration.secrets.len(),
+                Mask::MAX_KNOWN
+            ));
+        }
         let servers = chosen(&configuration, needs)?;
         let journal = global
             .journal

@@ -64,30 +64,29 @@ pub(super) fn run(client: &[String], scenario: &str, server: &[String]) -> Repor
     Report(report)
 }
 
-/// Every foreign client that goes this way, with every era that it speaks: its arguments, and the revision that must
-/// be agreed.
+/// Every foreign client that goes this way, with every era that it speaks there: its arguments, and the revision that
+/// must be agreed.
 pub(super) fn clients(way: Way) -> Vec<(Vec<String>, Revision)> {
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     let (node, python) = (at(".tools/bin/node"), at(".tools/venv/bin/python"));
     let (older, newer) = (at("tests/interop/client.mjs"), at("tests/interop/clientmodern.mjs"));
     let script = at("tests/interop/client.py");
     let typescript = |era| words(&[&node, &newer, era]);
-    let mut all = vec![(words(&[&node, &older]), Revision::LATEST_LEGACY)];
-    for (era, agreed) in [
-        ("legacy", Revision::LATEST_LEGACY),
-        ("auto", Revision::LATEST),
-        ("modern", Revision::LATEST),
-    ] {
-        all.push((words(&[&python, &script, era]), agreed));
-        if way != Way::HttpSse {
-            all.push((typescript(era), agreed));
-        }
-    }
+    let python = |era| words(&[&python, &script, era]);
+    let legacy = Revision::LATEST_LEGACY;
+    let mut all = vec![(words(&[&node, &older]), legacy), (python("legacy"), legacy)];
     let mut revisions = Revision::ALL.to_vec();
-    match way {
+    if way == Way::HttpSse {
+        // Only the legacy era is spoken there; whoever probes for the other one must find that out.
+        all.extend([(python("auto"), legacy), (typescript("auto"), legacy)]);
         // The revision that has no other transport over HTTP.
-        Way::HttpSse => revisions.retain(|revision| revision.profile().http == HttpShape::HttpSse),
-        Way::Stdio | Way::Http => revisions.retain(|revision| revision.era() == Era::Legacy),
+        revisions.retain(|revision| revision.profile().http == HttpShape::HttpSse);
+    } else {
+        all.push((typescript("legacy"), legacy));
+        for era in ["auto", "modern"] {
+            all.extend([(python(era), Revision::LATEST), (typescript(era), Revision::LATEST)]);
+        }
+        revisions.retain(|revision| revision.era() == Era::Legacy);
     }
     all.extend(
         revisions

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::run::{Home, TRUNKLINE, settled, start};
 
@@ -186,4 +186,23 @@ fn secrets_of_the_configuration_do_not_reach_the_journal() {
     let written = std::fs::read_to_string(journal).unwrap();
     assert!(written.contains("[masked 17-32]"), "{written}");
     assert!(!written.contains("correct-horse"), "{written}");
+}
+
+#[test]
+fn more_secrets_than_can_be_masked_are_told_about() {
+    let home = Home::new();
+    for (count, told) in [(1024, false), (1025, true)] {
+        let env: serde_json::Map<String, Value> = (0..count)
+            .map(|n| (format!("V{n}"), json!(format!("value-{n}"))))
+            .collect();
+        let ran = home.run_with(
+            json!({ "off": { "command": "no-such-program", "env": env } }),
+            &["tools"],
+        );
+        assert_eq!(
+            ran.stderr.contains("of which 1024 can be masked"),
+            told,
+            "{count}: {ran:?}"
+        );
+    }
 }

@@ -83,7 +83,11 @@ fn every_revision_is_spoken_and_the_newest_is_found() {
         assert_eq!(listed(weather.url(), None, &["--revision", revision]), revision);
     }
     let sse = format!("http://{}/sse", weather.address);
-    assert!(listed(sse, Some("sse"), &[]) < "2026".to_owned());
+    assert_eq!(
+        listed(sse, Some("sse"), &[]),
+        "2025-11-25",
+        "the newest with a handshake"
+    );
     drop(weather);
     home.check_nothing_left();
 }
@@ -261,28 +265,13 @@ fn a_call_that_broke_off_may_have_run_and_one_that_was_refused_did_not() {
 }
 
 #[test]
-fn a_server_that_is_gone_when_it_is_called_is_a_servers_failure() {
+fn a_server_that_cannot_be_reached_any_more_is_a_servers_failure() {
     let home = Home::new();
-    // It goes away with the answer to the list of tools: whoever comes after that finds nobody.
-    let weather = home.serve(&["weather"]);
-    let pid = weather.child.id().to_string();
-    let address = weather.address.clone();
-    let ends = HttpPeer::new(move |asked| {
-        if asked.method() == "tools/call" {
-            return Answer::new(
-                "307 Temporary Redirect",
-                &format!("Location: http://{address}/mcp\r\n"),
-                "",
-            );
-        }
-        if asked.method() == "tools/list" {
-            let killed = std::process::Command::new("kill").args(["-KILL", &pid]).status();
-            assert!(killed.is_ok_and(|status| status.success()));
-        }
-        asked.ordinary(&tools())
-    });
+    // The call is sent on to an address at which nobody is any more.
+    let nobody = HttpPeer::always(Answer::hang_up()).url();
+    let peer = calls_get(move |_| Answer::new("307 Temporary Redirect", &format!("Location: {nobody}\r\n"), ""));
     let ran = home.run_with(
-        json!({ "web": trusted(json!({ "url": ends.url() })) }),
+        json!({ "web": trusted(json!({ "url": peer.url() })) }),
         &["call", "web/look"],
     );
     let error = ran.one_error(4);

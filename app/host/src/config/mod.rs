@@ -285,6 +285,8 @@ fn parse(file: &Path, text: &str, variables: &dyn Fn(&str) -> Option<String>) ->
     let (mut secrets, notes) = (reader.secrets, reader.notes);
     let known: Vec<String> = NOT_SECRET.into_iter().filter_map(variables).collect();
     secrets.retain(|secret| !known.contains(secret));
+    secrets.sort_unstable();
+    secrets.dedup();
     Ok(Configuration {
         file: Some(file.to_owned()),
         servers,

@@ -161,6 +161,10 @@ pub(crate) fn tls_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
                 rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer) => Some(
                     "no authority that this machine trusts has signed its certificate; SSL_CERT_FILE may name others",
                 ),
+                // What openssl makes by default where it is asked for a certificate that signs itself.
+                rustls::Error::InvalidCertificate(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+                    Some("its certificate is an authority's, which serves to sign others; make one with CA:FALSE")
+                }
                 _ => None,
             };
         }
@@ -232,6 +236,9 @@ mod tests {
         let inner = std::io::Error::new(std::io::ErrorKind::InvalidData, unknown);
         let error = std::io::Error::other(inner);
         assert!(tls_hint(&error).unwrap().contains("SSL_CERT_FILE"));
+        let other = rustls::OtherError(Arc::new(std::io::Error::other("CaUsedAsEndEntity")));
+        let authority = rustls::Error::InvalidCertificate(rustls::CertificateError::Other(other));
+        assert!(tls_hint(&authority).unwrap().contains("CA:FALSE"));
         let plain = rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType);
         assert!(tls_hint(&plain).unwrap().contains("http://"));
         let expired = rustls::Error::InvalidCertificate(rustls::CertificateError::Expired);

@@ -7,11 +7,12 @@ use std::task::Context;
 
 use http::StatusCode;
 use http::request::Parts;
-use trunkline_types::Message;
+use trunkline_types::{Era, ErrorObject, Message, encode};
 
 use super::accept::{EVENTS, accepts};
 use super::body::{Events, OnLeave, Source};
 use super::endpoint::{Inner, STOPPING};
+use super::headers::Repeated;
 use super::reply::{self, Response};
 use super::running::Taken;
 use super::session::Streams;
@@ -55,8 +56,7 @@ pub(super) fn open(inner: &Arc<Inner>, parts: &Parts) -> Response {
     reply::events(events.opening(opening).until(stopping))
 }
 
-/// Takes one message; the answer to it leaves by the stream. As over stdio, a request may name a modern revision:
-/// clients that try for one do so over every transport.
+/// Takes one message; the answer to it leaves by the stream.
 pub(super) fn post(
     cx: &mut Context<'_>,
     inner: &Arc<Inner>,
@@ -73,6 +73,14 @@ pub(super) fn post(
     let Some(session) = session else {
         return reply::gone().into();
     };
+    if let Some(Message::Request { id, params, .. }) = &read
+        && let Some(version) = Repeated::read(*params).version()
+    {
+        // An answer like any other: a client that probes for the modern era takes a refused POST for a broken
+        // connection, and does not go on to the handshake.
+        session.say(encode::error(Some(id), &unsupported(inner, version)));
+        return reply::plain(StatusCode::ACCEPTED);
+    }
     match session.take(read, body) {
         Taken::Nothing => {}
         Taken::Answered(answer) => session.say(answer),
@@ -84,4 +92,17 @@ pub(super) fn post(
         Taken::Refused(refusal) => return refusal.into(),
     }
     reply::plain(StatusCode::ACCEPTED)
+}
+
+/// Modern requests belong to the other address: on this one only the revisions with a handshake are spoken
+/// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)).
+fn unsupported(inner: &Inner, wanted: &str) -> ErrorObject {
+    let config = inner.application.config();
+    let spoken = config
+        .revisions
+        .iter()
+        .rev()
+        .filter(|revision| revision.era() == Era::Legacy);
+    let names: Vec<&str> = spoken.map(|revision| revision.name()).collect();
+    ErrorObject::unsupported_version(wanted, &names)
 }

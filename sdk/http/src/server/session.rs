@@ -285,17 +285,10 @@ impl Session {
         state.attending > 0 || state.used.elapsed() < idle
     }
 
-    /// Ends the subscriptions that share the one stream of the session, and that stream when what runs was answered.
+    /// Ends the one stream of the session when what runs was answered.
     pub(super) fn drain(&self) {
         let mut state = self.lock();
         state.draining = true;
-        state.connection.close_shared_streams();
-        let said = state.said();
-        if let Some(shared) = &self.shared_stream {
-            for last in said {
-                shared.push(last);
-            }
-        }
         self.end_if_drained(&state);
     }
 

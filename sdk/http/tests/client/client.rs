@@ -1,8 +1,12 @@
 //! The client over this transport: what it makes of what happens below.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
-use trunkline_client::types::{Era, LogLevel, SubscriptionFilter};
-use trunkline_client::{CallError, Client, ConnectError, Connector, HandshakeError, Notice, Remote, RemoteKind};
+use trunkline_client::types::{Era, Extra, LogLevel, SubscriptionFilter};
+use trunkline_client::{
+    CallError, CallOptions, Client, ConnectError, Connector, HandshakeError, Notice, Remote, RemoteKind, Timeouts,
+};
 
 use crate::server::{Asked, Server, soon};
 
@@ -443,7 +447,7 @@ async fn headers_that_do_not_fit_any_more_are_learned_anew_once() {
                 .await
                 .error(400, -32020, "still missing")
                 .await;
-            if let Ok(asked) = tokio::time::timeout(std::time::Duration::from_millis(300), server.next()).await {
+            if let Ok(asked) = tokio::time::timeout(Duration::from_millis(300), server.next()).await {
                 list(asked, json!([tool("x", "Zone")])).await;
             }
         }
@@ -498,4 +502,28 @@ async fn a_call_that_nobody_waits_for_closes_its_stream() {
     };
     drop(call);
     events.asked.closed().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_silent_or_only_alive_is_left_when_the_call_is_out_of_time() {
+    let mut server = Server::start().await;
+    let client = modern(&mut server).await;
+    for speaks in [false, true] {
+        let options = CallOptions {
+            timeouts: Some(Timeouts::fixed(Duration::from_millis(300))),
+            ..CallOptions::default()
+        };
+        let serve = async {
+            let mut asked = server.expect("tools/call").await;
+            if speaks {
+                let mut events = asked.events().await;
+                events.raw(": alive\n\n").await;
+                asked = events.asked;
+            }
+            asked.closed().await;
+        };
+        let (called, ()) = tokio::join!(client.request_call("slow", Extra::new(), options), serve);
+        assert_eq!(called.unwrap_err(), CallError::TimedOut);
+    }
+    assert!(server.is_quiet(), "nothing is said about it in the modern era");
 }

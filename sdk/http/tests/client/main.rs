@@ -12,5 +12,4 @@ mod renewing;
 mod resuming;
 mod server;
 mod sessions;
-mod tls;
 mod wire;

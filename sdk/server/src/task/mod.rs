@@ -11,8 +11,6 @@ mod memory;
 mod run;
 mod store;
 mod support;
-#[cfg(test)]
-mod tests;
 mod watched;
 
 use std::collections::{BTreeSet, HashMap};

@@ -5,11 +5,17 @@ use serde_json::{Value, json};
 use trunkline_server::{HttpOptions, NoArguments};
 
 use crate::events::Events;
-use crate::speak::{META_SUBSCRIPTION, MODERN, call, message, modern_message, text};
+use crate::speak::{MODERN, call, message, modern_message, text};
 use crate::stage::{End, Order, Served};
 use crate::wire::{Answer, Request, within};
 
 const REVISION: &str = "2024-11-05";
+
+fn initialize(revision: &str) -> Value {
+    let params = json!({ "protocolVersion": revision, "capabilities": { "sampling": {}, "elicitation": {} },
+        "clientInfo": { "name": "old", "version": "1" } });
+    message(0, "initialize", params)
+}
 
 /// A client: its stream, and where it sends messages.
 struct Old {
@@ -21,9 +27,7 @@ impl Old {
     /// Opens the stream and shakes hands.
     async fn open(served: &Served, revision: &str) -> Self {
         let mut old = Self::begin(served).await;
-        let params = json!({ "protocolVersion": revision, "capabilities": { "sampling": {}, "elicitation": {} },
-            "clientInfo": { "name": "old", "version": "1" } });
-        old.tell(served, &message(0, "initialize", params)).await;
+        old.tell(served, &initialize(revision)).await;
         assert_eq!(old.events.message().await["result"]["protocolVersion"], revision);
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         old.tell(served, &ready).await;
@@ -200,45 +204,33 @@ async fn what_does_not_belong_there_is_refused() {
     served.stop().await;
 }
 
-/// Clients that look for the newest revision do so over every transport; as over stdio, they find it.
+/// A client that probes for the modern era must hear no, and be able to go on with the handshake.
 #[tokio::test]
-async fn a_modern_request_is_served_here_too() {
+async fn the_modern_era_has_its_own_address() {
     let served = Served::start().await;
     let mut old = Old::begin(&served).await;
     old.tell(&served, &modern_message(1, "server/discover", json!({})))
         .await;
-    let discovered = old.events.message().await;
-    assert_eq!(discovered["result"]["supportedVersions"], json!([MODERN]));
-    let echo = modern_message(2, "tools/call", call("echo", json!({ "text": "hi" })));
-    old.tell(&served, &echo).await;
-    assert_eq!(old.events.message().await["result"]["resultType"], "complete");
-    let filter = json!({ "notifications": { "toolsListChanged": true } });
-    for id in [3, 4] {
-        old.tell(&served, &modern_message(id, "subscriptions/listen", filter.clone()))
-            .await;
-        let method = old.events.message().await["method"].clone();
-        assert_eq!(method, "notifications/subscriptions/acknowledged");
-    }
-    let leave = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 3 } });
-    old.tell(&served, &leave).await;
-    served.server.add_tool("new", |_: NoArguments| async { "new" }).unwrap();
-    let changed = old.events.message().await;
-    assert_eq!(changed["method"], "notifications/tools/list_changed");
-    assert_eq!(changed["params"]["_meta"][META_SUBSCRIPTION], 4);
-    let serving = served.begin_stop();
-    let last = old.events.message().await;
+    let error = &old.events.message().await["error"];
     assert_eq!(
-        (&last["id"], &last["result"]["resultType"]),
-        (&json!(4), &json!("complete"))
+        (&error["code"], &error["data"]["requested"]),
+        (&json!(-32022), &json!(MODERN))
     );
-    while let Some(event) = old.events.event().await {
-        assert_eq!(
-            event.json()["method"],
-            "notifications/cancelled",
-            "as where one channel is shared"
-        );
-    }
-    within("the end of the server", serving).await.unwrap();
+    let supported = error["data"]["supported"].as_array().unwrap();
+    assert!(
+        supported.contains(&json!(REVISION)) && !supported.contains(&json!(MODERN)),
+        "{error}"
+    );
+    old.tell(&served, &initialize(REVISION)).await;
+    assert_eq!(old.events.message().await["result"]["protocolVersion"], REVISION);
+    old.tell(&served, &modern_message(2, "tools/list", json!({}))).await;
+    assert_eq!(
+        old.events.message().await["error"]["code"],
+        -32022,
+        "after the handshake neither"
+    );
+    drop(old);
+    served.stop().await;
 }
 
 #[tokio::test]
