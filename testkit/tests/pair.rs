@@ -571,6 +571,25 @@ fn streams_take_no_room_from_requests_and_addresses_are_bounded() {
     let mut other = Pair::connected(Revision::LATEST);
     assert!(listen(&mut other, &["a".repeat(server::MAX_ADDRESS).as_str()]));
     assert!(!listen(&mut other, &["a".repeat(server::MAX_ADDRESS + 1).as_str()]));
+    // What one connection watches is bounded as a whole too.
+    let long = "a".repeat(server::MAX_ADDRESS);
+    let rest = server::MAX_WATCHED / server::MAX_ADDRESS - 1;
+    let mut third = Pair::connected(Revision::LATEST);
+    assert!(listen(&mut third, &vec![long.as_str(); rest]));
+    assert!(!listen(&mut third, &[long.as_str(), "a"]), "a byte too many");
+    assert!(listen(&mut third, &[long.as_str()]));
+    let mut legacy = Pair::connected(Revision::LATEST_LEGACY);
+    let mut watch = |uri: &str| {
+        let id = legacy.request(Method::Subscribe, json!({ "uri": uri }));
+        legacy.run();
+        let answers = legacy.answers(&id);
+        matches!(answers[..], [Answer::Complete(_)])
+    };
+    for n in 0..=rest {
+        let uri = format!("{n:02}{}", "a".repeat(server::MAX_ADDRESS - 2));
+        assert!(watch(&uri) && watch(&uri), "what is watched already takes no more room");
+    }
+    assert!(!watch("a"), "a byte too many");
     let id = call(&mut pair);
     pair.run();
     assert_eq!(

@@ -89,7 +89,7 @@ fn open(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8
     if inner.stopping().is_none() {
         return reply::busy(id.as_ref(), STOPPING);
     }
-    if inner.sessions.is_full() {
+    if !inner.sessions.has_room() {
         return reply::busy(id.as_ref(), FULL);
     }
     let Some(session) = inner.new_session(super::principal(parts), Streams::Several) else {

@@ -285,6 +285,12 @@ impl Session {
         state.attending > 0 || state.used.elapsed() < idle
     }
 
+    /// How long nobody has used it. `None` while a connection of the client's waits or listens.
+    pub(super) fn unused_for(&self) -> Option<Duration> {
+        let state = self.lock();
+        (state.attending == 0).then(|| state.used.elapsed())
+    }
+
     /// Ends the one stream of the session when what runs was answered.
     pub(super) fn drain(&self) {
         let mut state = self.lock();

@@ -12,6 +12,9 @@ pub(super) const FULL: &str = "there are too many sessions; end those that are n
 /// How often sessions are looked at that may be over.
 const ROUND: Duration = Duration::from_secs(5);
 
+/// A session that was used in so short a time makes no room for another.
+const SPARED: Duration = Duration::from_secs(60);
+
 #[derive(Debug)]
 pub(super) struct Sessions {
     most: usize,
@@ -43,17 +46,34 @@ impl Sessions {
         self.lock().sessions.len()
     }
 
-    /// Whether one more would be too many.
-    pub(super) fn is_full(&self) -> bool {
-        self.lock().sessions.len() >= self.most
+    /// Whether there is room for one more. The session that nobody has used for longest makes room, if that was a
+    /// while ago: who opens sessions and leaves them must not keep others out.
+    pub(super) fn has_room(&self) -> bool {
+        let unused = {
+            let table = self.lock();
+            if table.sessions.len() < self.most {
+                return true;
+            }
+            let unused = |session: &Arc<Session>| Some((session.unused_for()?, session.id));
+            table
+                .sessions
+                .values()
+                .filter_map(unused)
+                .max_by_key(|(since, _)| *since)
+        };
+        match unused {
+            Some((since, id)) if since >= SPARED => self.close(id),
+            _ => return false,
+        }
+        true
     }
 
     /// Keeps a session. False if there are too many.
     pub(super) fn open(self: &Arc<Self>, session: Arc<Session>) -> bool {
-        let mut table = self.lock();
-        if table.sessions.len() >= self.most {
+        if !self.has_room() {
             return false;
         }
+        let mut table = self.lock();
         table.sessions.insert(session.id, session);
         if !std::mem::replace(&mut table.is_watched, true) {
             tokio::spawn(watch(Arc::downgrade(self)));

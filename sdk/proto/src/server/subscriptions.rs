@@ -85,6 +85,12 @@ impl Subscriptions {
         self.watched.len() + self.streams.values().map(|filter| named(filter).count()).sum::<usize>()
     }
 
+    /// How many bytes the names of all that is watched have together.
+    fn bytes(&self) -> usize {
+        let streamed = self.streams.values().flat_map(named);
+        self.watched.iter().chain(streamed).map(String::len).sum()
+    }
+
     pub(super) fn listening(&self) -> usize {
         self.streams.len()
     }
@@ -99,6 +105,9 @@ fn named(filter: &SubscriptionFilter) -> impl Iterator<Item = &String> {
     let addresses = filter.resource_subscriptions.iter().flatten();
     addresses.chain(filter.task_ids.iter().flatten())
 }
+
+/// How many bytes the addresses and ids of tasks that one connection watches may have together.
+pub const MAX_WATCHED: usize = 256 * 1024;
 
 /// The longest address, or id of a task, that can be watched, in bytes.
 pub const MAX_ADDRESS: usize = 8 * 1024;
@@ -129,8 +138,12 @@ impl Connection {
         }
         check_length(&uri)?;
         let bound = self.config.limits.subscriptions;
-        if self.subscriptions.watching() >= bound && !self.subscriptions.watched.contains(&uri) {
-            let why = format!("{bound} resources are watched already; stop watching one");
+        if self.subscriptions.watched.contains(&uri) {
+            return Ok(());
+        }
+        if self.subscriptions.watching() >= bound || self.subscriptions.bytes() + uri.len() > MAX_WATCHED {
+            let why =
+                format!("at most {bound} resources of {MAX_WATCHED} bytes together are watched; stop watching one");
             return Err(ErrorObject::invalid_params(why));
         }
         self.subscriptions.watched.insert(uri);
@@ -154,9 +167,13 @@ impl Connection {
         let bound = self.config.limits.subscriptions;
         named(&filter).try_for_each(|name| check_length(name))?;
         let more = named(&filter).count();
-        if self.subscriptions.streams.len() >= bound || self.subscriptions.watching() + more > bound {
+        let bytes: usize = named(&filter).map(String::len).sum();
+        if self.subscriptions.streams.len() >= bound
+            || self.subscriptions.watching() + more > bound
+            || self.subscriptions.bytes() + bytes > MAX_WATCHED
+        {
             return Err(ErrorObject::invalid_params(format!(
-                "at most {bound} subscriptions are kept"
+                "at most {bound} subscriptions are kept, whose addresses have {MAX_WATCHED} bytes together"
             )));
         }
         let capabilities = &self.config.capabilities;

@@ -360,6 +360,41 @@ async fn a_session_that_nobody_uses_ends() {
 }
 
 /// A connection that waits is use, and an abandoned handler is none: a dead client must not hold its session for ever.
+/// Who opens sessions and leaves them does not keep others out; who uses one keeps it.
+#[tokio::test(start_paused = true)]
+async fn the_session_that_was_left_for_longest_makes_room() {
+    use crate::tower::{ask, begin, open, plain};
+
+    let stage = crate::stage::Stage::default();
+    let options = HttpOptions::default().with_max_sessions(3);
+    let endpoint = crate::stage::server(stage.clone()).http(options).unwrap();
+    let listens = open(&endpoint, NEWEST_LEGACY).await;
+    let listening = begin(&endpoint, plain(&listens.get())).await;
+    let left = open(&endpoint, NEWEST_LEGACY).await;
+    let used = open(&endpoint, NEWEST_LEGACY).await;
+    let one_more = || plain(&initialize(0, NEWEST_LEGACY, json!({})));
+    tokio::time::sleep(Duration::from_secs(59)).await;
+    assert_eq!(
+        ask(&endpoint, one_more()).await.status,
+        503,
+        "all were used a moment ago"
+    );
+    let ping = |client: &Client| plain(&client.request(1, "ping", json!({})));
+    assert_eq!(ask(&endpoint, ping(&used)).await.status, 200);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(ask(&endpoint, one_more()).await.status, 200);
+    assert_eq!(
+        ask(&endpoint, ping(&left)).await.status,
+        404,
+        "it was left for a minute"
+    );
+    for kept in [&listens, &used] {
+        assert_eq!(ask(&endpoint, ping(kept)).await.status, 200);
+    }
+    assert_eq!(ask(&endpoint, one_more()).await.status, 503);
+    drop(listening);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_session_is_in_use_while_a_connection_waits() {
     use crate::tower::{begin, plain};
