@@ -1,4 +1,6 @@
 //! Faults that people met in this field, each with the right behaviour; each test stands for a kind.
+//!
+//! Those of HTTP stand where its two ends are tested: `sdk/server/tests/http` and `sdk/http/tests/client`.
 
 mod envelope;
 mod lifecycle;

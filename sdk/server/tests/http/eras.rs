@@ -129,7 +129,7 @@ async fn one_connection_may_carry_both() {
     served.stop().await;
 }
 
-/// A proxy that hands on only full buffers, but flushes what is flushed: progress arrives before the answer exists.
+/// A proxy that hands on only full buffers, but flushes what is flushed: progress arrives before the answer exists (C-31).
 #[tokio::test]
 async fn nothing_is_held_back_on_its_way_through_a_proxy() {
     let served = Served::start().await;

@@ -71,6 +71,7 @@ async fn what_a_handler_says_first_arrives_first() {
     served.stop().await;
 }
 
+/// C-34.
 #[tokio::test]
 async fn who_asks_for_no_notices_gets_none() {
     let served = Served::start().await;
@@ -213,7 +214,7 @@ async fn a_capability_that_a_handler_misses_is_a_bad_request() {
     served.stop().await;
 }
 
-/// An error of a tool keeps the id of its call, and a panic is one.
+/// An error of a tool keeps the id of its call, and a panic is one (C-12).
 #[tokio::test]
 async fn an_error_of_a_handler_is_an_answer() {
     let served = Served::start().await;
@@ -265,7 +266,7 @@ async fn notices_are_accepted_and_answers_are_not() {
     served.stop().await;
 }
 
-/// A message with an `id` member is never a notification, whatever is in it.
+/// A message with an `id` member is never a notification, whatever is in it (C-08).
 #[tokio::test]
 async fn what_is_no_message_is_refused() {
     let served = Served::start().await;
@@ -322,6 +323,7 @@ async fn the_mark_of_an_encoding_is_passed_over() {
     served.stop().await;
 }
 
+/// C-25.
 #[tokio::test]
 async fn the_types_that_a_client_takes_decide_whether_it_is_answered() {
     let served = Served::start().await;
@@ -368,7 +370,7 @@ async fn only_json_is_read() {
     served.stop().await;
 }
 
-/// Absent, empty and null: the first two are fine, and null is never met with silence.
+/// Absent, empty and null: the first two are fine, and null is never met with silence (C-10).
 #[tokio::test]
 async fn params_may_be_empty_and_null_counts_as_none() {
     let served = Served::start().await;
@@ -392,7 +394,7 @@ async fn params_may_be_empty_and_null_counts_as_none() {
     served.stop().await;
 }
 
-/// Two clients may use one id at once: what they ask has nothing to do with each other.
+/// Two clients may use one id at once: what they ask has nothing to do with each other (C-09, modern).
 #[tokio::test]
 async fn one_id_in_two_requests_at_once_is_two_answers() {
     let served = Served::start().await;

@@ -45,6 +45,7 @@ async fn a_silent_request_is_answered_as_json_and_one_that_speaks_by_events() {
     served.stop().await;
 }
 
+/// C-09, legacy.
 #[tokio::test]
 async fn an_id_in_flight_is_refused_and_free_again_after_its_answer() {
     let served = Served::start().await;
@@ -131,6 +132,7 @@ async fn a_cancellation_stops_its_request_and_ends_its_answer() {
     served.stop().await;
 }
 
+/// C-33.
 #[tokio::test]
 async fn a_cancellation_of_what_is_not_there_poisons_nothing() {
     let served = Served::start().await;

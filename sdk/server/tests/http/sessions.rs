@@ -243,7 +243,7 @@ async fn there_is_room_for_so_many_sessions_and_no_more() {
     served.stop().await;
 }
 
-/// A client that dies without a word leaves room for the next one.
+/// A client that dies without a word leaves room for the next one (C-32).
 #[tokio::test]
 async fn a_second_client_is_not_told_that_the_first_was_there() {
     let served = Served::start().await;

@@ -43,7 +43,7 @@ async fn changes_are_told_on_the_stream() {
     served.stop().await;
 }
 
-/// Each message goes to one stream of a session only, and two streams live side by side.
+/// Each message goes to one stream of a session only, and two streams live side by side (C-29).
 #[tokio::test]
 async fn two_streams_of_one_session_do_not_fight() {
     let served = Served::start().await;
