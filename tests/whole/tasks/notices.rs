@@ -105,6 +105,21 @@ async fn a_second_stream_hears_of_its_own_task_alone() {
     assert_eq!(next(&mut client, second).await["status"], "input_required");
 }
 
+/// It may have ended before the second stream began, and then nothing else would ever tell of it there.
+#[tokio::test(start_paused = true)]
+async fn a_task_that_one_stream_told_of_is_told_again_on_the_next() {
+    let mut client = connect(&server()).await;
+    let id = start_id(&mut client, "protocol_error_job", json!({})).await;
+    until(&mut client, &id, "failed").await;
+    let (first, _) = listen(&mut client, json!({ "taskIds": [id] })).await;
+    assert_eq!(next(&mut client, first).await["status"], "failed");
+    client
+        .send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": first } }))
+        .await;
+    let (second, _) = listen(&mut client, json!({ "taskIds": [id] })).await;
+    assert_eq!(next(&mut client, second).await["status"], "failed");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_server_without_tasks_agrees_to_none() {
     let server = trunkline::Server::new("plain", "1").tool("t", |_: trunkline::NoArguments| async { "t" });

@@ -59,12 +59,12 @@ impl WatchedTasks {
         }
     }
 
-    /// Listens to these tasks from now on. How those stand that are new among them is told when it is next
-    /// polled, which whoever calls this must see to.
-    pub(crate) fn watch(&mut self, tasks: BTreeSet<String>) {
-        self.untold.retain(|id| tasks.contains(id));
-        self.untold.extend(tasks.difference(&self.watched).cloned());
-        self.watched = tasks;
+    /// Listens to these tasks from now on. How those stand that a stream begins with is told when this is next
+    /// polled, which whoever calls it must see to.
+    pub(crate) fn watch(&mut self, all: BTreeSet<String>, begun: BTreeSet<String>) {
+        self.watched = all;
+        self.untold.extend(begun);
+        self.untold.retain(|id| self.watched.contains(id));
     }
 
     /// How a task stands now, when one has changed.
