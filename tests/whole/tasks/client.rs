@@ -14,7 +14,7 @@ use trunkline::{
     CallError, CallOptions, Client, Inputs, NoArguments, Notice, Server, Started, TaskFailure, TaskSupport, Tool,
 };
 
-use super::{Alive, S, server};
+use super::{Alive, S, Turns, server};
 
 /// A person who takes an hour for every answer.
 #[derive(Clone, Default)]
@@ -290,10 +290,11 @@ async fn answers_can_be_given_by_hand() {
     else {
         panic!("it is a task")
     };
+    let mut turns = Turns(0);
     let questions = loop {
         match task.get().await.unwrap().state {
             TaskState::InputRequired(questions) => break questions,
-            _ => tokio::task::yield_now().await,
+            _ => turns.take().await,
         }
     };
     let (key, _) = questions.into_iter().next().unwrap();
