@@ -1,5 +1,6 @@
 //! What a store of tasks keeps, and what it does not.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -356,6 +357,72 @@ impl TaskStore for Slow {
     fn update<'a>(&'a self, principal: &'a str, task: Task) -> StoreFuture<'a, ()> {
         self.store.update(principal, task)
     }
+}
+
+/// A store that stops answering.
+#[derive(Clone, Default)]
+struct Hanging(Arc<InMemoryTasks>, Arc<AtomicBool>);
+
+impl Hanging {
+    fn hang(&self, hangs: bool) {
+        self.1.store(hangs, Ordering::SeqCst);
+    }
+
+    async fn pass(&self) {
+        if self.1.load(Ordering::SeqCst) {
+            std::future::pending().await
+        }
+    }
+}
+
+impl TaskStore for Hanging {
+    fn create<'a>(&'a self, principal: &'a str, task: Task) -> StoreFuture<'a, Task> {
+        Box::pin(async move {
+            self.pass().await;
+            self.0.create(principal, task).await
+        })
+    }
+
+    fn get<'a>(&'a self, principal: &'a str, id: &'a str) -> StoreFuture<'a, Task> {
+        Box::pin(async move {
+            self.pass().await;
+            self.0.get(principal, id).await
+        })
+    }
+
+    fn update<'a>(&'a self, principal: &'a str, task: Task) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            self.pass().await;
+            self.0.update(principal, task).await
+        })
+    }
+}
+
+/// Every request has its answer, and a task does not wait for its store for ever.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_hangs_is_waited_for_so_long_and_no_longer() {
+    let (store, alive) = (Hanging::default(), Alive::default());
+    let server = Server::new("s", "1")
+        .tasks(store.clone())
+        .tool("endless", alive.tool().task(TaskSupport::optional().ttl(S * 60)));
+    let mut client = connect(&server).await;
+    let id = start_id(&mut client, "endless", json!({})).await;
+    alive.reaches(1).await;
+    store.hang(true);
+    let before = tokio::time::Instant::now();
+    for (method, params) in [
+        ("tools/call", json!({ "name": "endless" })),
+        ("tasks/get", json!({ "taskId": id })),
+        ("tasks/cancel", json!({ "taskId": id })),
+    ] {
+        let reply = client.request(method, params).await;
+        assert_eq!(code_of(&reply), -32603, "{method}");
+        let message = reply["error"]["message"].as_str().unwrap();
+        assert!(message.contains("within 10 s"), "{message}");
+    }
+    assert_eq!(before.elapsed().as_secs(), 30, "ten seconds each");
+    sleep(S * 60).await;
+    alive.reaches(0).await;
 }
 
 /// The call was given up while its task was being written down: nobody could ever ask for it.

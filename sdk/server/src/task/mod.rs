@@ -26,6 +26,7 @@ use trunkline_types::{EmptyResult, ErrorObject, Extension, ResultType, TaskParam
 pub(crate) use live::Live;
 pub use memory::InMemoryTasks;
 pub(crate) use run::Job;
+use store::Bounded;
 pub use store::{StoreFuture, TaskStore, TaskStoreError};
 pub use support::TaskSupport;
 pub(crate) use watched::WatchedTasks;
@@ -46,7 +47,7 @@ const CHANGES_HELD: usize = 256;
 
 /// The tasks of a server.
 pub(crate) struct Tasks {
-    store: Box<dyn TaskStore>,
+    store: Bounded,
     /// Those whose handlers run here, by id.
     live: Mutex<HashMap<String, Arc<Live>>>,
     /// How many these are.
@@ -74,7 +75,7 @@ impl fmt::Debug for Tasks {
 impl Tasks {
     pub(crate) fn new(store: impl TaskStore) -> Self {
         Self {
-            store: Box::new(store),
+            store: Bounded::new(store),
             live: Mutex::default(),
             count: watch::Sender::new(0),
             closing: watch::Sender::new(false),
