@@ -9,7 +9,8 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 use trunkline::types::{Extra, Task, TaskState};
 use trunkline::{
-    Context, InMemoryTasks, NoArguments, Server, StoreFuture, TaskStore, TaskStoreError, TaskSupport, Tool,
+    CallOptions, Client, Context, InMemoryTasks, NoArguments, Server, Started, StoreFuture, TaskStore, TaskStoreError,
+    TaskSupport, Tool,
 };
 
 use super::{Alive, S, cancel, code_of, connect, get, start_id, until};
@@ -330,6 +331,27 @@ async fn a_store_that_fails_is_told_of_and_leaves_nothing_running() {
         "working",
         "nobody could write down its end"
     );
+}
+
+/// Polls that fail in a row are apart from each other, the first ones too: what fails may pass.
+#[tokio::test(start_paused = true)]
+async fn a_client_outlasts_a_store_that_fails_for_a_while() {
+    let store = SharedStore::default();
+    let server = Server::new("s", "1").tasks(store.clone()).tool(
+        "quick",
+        Tool::new(|_: NoArguments| async { "done" }).task(TaskSupport::optional()),
+    );
+    let client = Client::in_memory(&server).connect().await.unwrap();
+    let started = client.start_call("quick", Extra::new(), CallOptions::default()).await;
+    let Started::Task(task) = started.unwrap() else {
+        panic!("it is a task")
+    };
+    sleep(S).await;
+    *store.1.lock().unwrap() = Some(TaskStoreError::Failed("the disk is full".to_owned()));
+    let following = tokio::spawn(async move { task.result(S * 60).await });
+    sleep(S * 3 / 2).await;
+    *store.1.lock().unwrap() = None;
+    assert_eq!(following.await.unwrap().unwrap().text(), "done");
 }
 
 /// A store that takes its time.

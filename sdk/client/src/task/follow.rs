@@ -221,6 +221,8 @@ impl<'a> Following<'a> {
             _ => false,
         };
         if passes && self.failed_polls < MAX_FAILED_POLLS {
+            // The first poll may have been without a wait, the next one is not.
+            self.interval = self.interval.max(USUAL_POLL);
             return Ok(());
         }
         Err(self.over(TaskFailure::Unreachable(Box::new(error))))
