@@ -354,6 +354,40 @@ async fn a_client_outlasts_a_store_that_fails_for_a_while() {
     assert_eq!(following.await.unwrap().unwrap().text(), "done");
 }
 
+/// A store with a fault of its own: it takes new tasks and panics over every change.
+#[derive(Default)]
+struct Panicking(InMemoryTasks);
+
+impl TaskStore for Panicking {
+    fn create<'a>(&'a self, principal: &'a str, task: Task) -> StoreFuture<'a, Task> {
+        self.0.create(principal, task)
+    }
+
+    fn get<'a>(&'a self, principal: &'a str, id: &'a str) -> StoreFuture<'a, Task> {
+        self.0.get(principal, id)
+    }
+
+    fn update<'a>(&'a self, _: &'a str, _: Task) -> StoreFuture<'a, ()> {
+        panic!("a fault of the store's")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_panics_leaves_nothing_behind() {
+    let server = Server::new("s", "1").tasks(Panicking::default()).tool(
+        "quick",
+        Tool::new(|_: NoArguments| async { "done" }).task(TaskSupport::optional()),
+    );
+    let mut client = connect(&server).await;
+    let id = start_id(&mut client, "quick", json!({})).await;
+    sleep(S).await;
+    let reply = client.request("tasks/cancel", json!({ "taskId": id })).await;
+    assert_eq!(code_of(&reply), -32603, "{reply}");
+    let before = tokio::time::Instant::now();
+    server.end_tasks().await;
+    assert_eq!(before.elapsed(), Duration::ZERO, "nothing is left to wait for");
+}
+
 /// A store that takes its time.
 #[derive(Clone)]
 struct Slow {
