@@ -74,15 +74,14 @@ impl WatchedTasks {
                 self.next = Box::pin(hear(changes));
                 self.note(change);
             }
-            let reading = match &mut self.reading {
-                Some(reading) => reading,
-                None => {
-                    let Some(id) = self.untold.pop_first() else {
-                        return Poll::Pending;
-                    };
-                    let read = read(Arc::clone(&self.tasks), self.principal.clone(), id);
-                    self.reading.insert(Box::pin(read))
-                }
+            if self.reading.is_none()
+                && let Some(id) = self.untold.pop_first()
+            {
+                let read = read(Arc::clone(&self.tasks), self.principal.clone(), id);
+                self.reading = Some(Box::pin(read));
+            }
+            let Some(reading) = &mut self.reading else {
+                return Poll::Pending;
             };
             let task = ready!(reading.as_mut().poll(cx));
             self.reading = None;
