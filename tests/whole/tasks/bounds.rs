@@ -231,9 +231,15 @@ async fn a_long_message_is_cut() {
 
 /// A store that several processes share, of which another one cancels tasks.
 #[derive(Clone, Default)]
-struct SharedStore(Arc<InMemoryTasks>, Arc<Mutex<Option<TaskStoreError>>>);
+pub(super) struct SharedStore(Arc<InMemoryTasks>, Arc<Mutex<Option<TaskStoreError>>>);
 
 impl SharedStore {
+    /// Whether it fails from now on.
+    pub(super) fn fails(&self, fails: bool) {
+        let fault = TaskStoreError::Failed("the disk is full".to_owned());
+        *self.1.lock().unwrap() = fails.then_some(fault);
+    }
+
     fn fault<T>(&self) -> Option<StoreFuture<'static, T>>
     where
         T: Send + 'static,
@@ -308,11 +314,7 @@ async fn a_store_that_fails_is_told_of_and_leaves_nothing_running() {
     let mut client = connect(&server).await;
     let id = start_id(&mut client, "endless", json!({})).await;
     alive.reaches(1).await;
-    let fails = |fails: bool| {
-        let fault = TaskStoreError::Failed("the disk is full".to_owned());
-        *store.1.lock().unwrap() = fails.then_some(fault);
-    };
-    fails(true);
+    store.fails(true);
     for (method, params) in [
         ("tools/call", json!({ "name": "endless" })),
         ("tasks/get", json!({ "taskId": id })),
@@ -325,7 +327,7 @@ async fn a_store_that_fails_is_told_of_and_leaves_nothing_running() {
     assert_eq!(alive.count(), 1, "what could not be written down did not happen");
     server.end_tasks().await;
     assert_eq!(alive.count(), 0);
-    fails(false);
+    store.fails(false);
     assert_eq!(
         get(&mut client, &id).await["status"],
         "working",
@@ -347,10 +349,10 @@ async fn a_client_outlasts_a_store_that_fails_for_a_while() {
         panic!("it is a task")
     };
     sleep(S).await;
-    *store.1.lock().unwrap() = Some(TaskStoreError::Failed("the disk is full".to_owned()));
+    store.fails(true);
     let following = tokio::spawn(async move { task.result(S * 60).await });
     sleep(S * 3 / 2).await;
-    *store.1.lock().unwrap() = None;
+    store.fails(false);
     assert_eq!(following.await.unwrap().unwrap().text(), "done");
 }
 

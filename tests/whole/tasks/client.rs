@@ -14,6 +14,7 @@ use trunkline::{
     CallError, CallOptions, Client, Inputs, NoArguments, Notice, Server, Started, TaskFailure, TaskSupport, Tool,
 };
 
+use super::bounds::SharedStore;
 use super::{Alive, S, Turns, server};
 
 /// A person who takes an hour for every answer.
@@ -218,6 +219,29 @@ async fn a_person_may_take_their_time_and_a_refusal_ends_the_task() {
         .await
         .unwrap_err();
     assert!(matches!(&error, CallError::Unanswered(_)), "{error:?}");
+}
+
+/// What a person took time for is not lost with one failure of the server's.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_the_server_could_not_take_is_sent_again() {
+    let store = SharedStore::default();
+    let server = Server::new("s", "1").tasks(store.clone()).tool(
+        "confirm_delete",
+        Tool::new(super::confirm_delete).task(TaskSupport::optional()),
+    );
+    let person = Person {
+        takes: S * 19 / 2,
+        ..Person::default()
+    };
+    let client = client_of(&server, &person).await;
+    let following = tokio::spawn(async move { client.call("confirm_delete", &json!({ "filename": "a" })).await });
+    // Asked after one second, the person answers after ten and a half, between two polls.
+    tokio::time::sleep(S * 51 / 5).await;
+    store.fails(true);
+    tokio::time::sleep(S * 7 / 10).await;
+    store.fails(false);
+    assert_eq!(following.await.unwrap().unwrap().text(), "deleted a");
+    assert_eq!(person.asked.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test(start_paused = true)]
