@@ -428,7 +428,7 @@ impl Hanging {
 
     async fn pass(&self) {
         if self.1.load(Ordering::SeqCst) {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }
