@@ -319,7 +319,7 @@ impl Pair {
             }
             server::Incoming::Ready
             | server::Incoming::RootsChanged
-            | server::Incoming::TasksWatched
+            | server::Incoming::TasksWatched(_)
             | server::Incoming::Nothing => {}
         }
     }

@@ -138,6 +138,23 @@ fn only_a_call_of_a_tool_becomes_a_task() {
 }
 
 #[test]
+fn a_task_that_a_given_up_call_became_is_told_of() {
+    let mut pair = pair(Revision::LATEST, true, true);
+    let id = pair.request(Method::CallTool, json!({ "name": "t" }));
+    pair.run();
+    // The answer and the cancellation cross each other.
+    pair.finish_first(created());
+    pair.client.cancel(&id, "enough");
+    pair.run();
+    assert!(pair.answers(&id).is_empty());
+    let left = pair
+        .events
+        .iter()
+        .filter(|event| matches!(event, Event::TaskLeft { task_id } if task_id == "t"));
+    assert_eq!(left.count(), 1);
+}
+
+#[test]
 fn a_task_of_an_unknown_form_is_an_invalid_answer() {
     let mut pair = pair(Revision::LATEST, true, true);
     let id = pair.request(Method::CallTool, json!({ "name": "t" }));

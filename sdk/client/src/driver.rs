@@ -362,6 +362,7 @@ impl<T: Transport> Driver<T> {
                         self.answered(waiting, answer);
                     }
                 }
+                Event::TaskLeft { task_id } => self.submit(Submit::cancel_task(&task_id)),
                 Event::Progress { id, progress } => {
                     if let Some(Waiting::Call {
                         progress: Some(feed), ..

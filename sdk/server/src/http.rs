@@ -116,6 +116,6 @@ impl trunkline_http::server::Changes for registry::Changes {
     }
 
     fn watch(&mut self, principal: &str, tasks: BTreeSet<String>) {
-        Self::watch(self, principal, tasks);
+        Self::watch(self, principal, tasks.clone(), tasks);
     }
 }

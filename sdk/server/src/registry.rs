@@ -193,11 +193,12 @@ impl Changes {
         }
     }
 
-    /// Which tasks a principal listens to from now on. How those stand that are new among them is told soon.
-    pub(crate) fn watch(&mut self, principal: &str, ids: BTreeSet<String>) {
-        if let Some(tasks) = self.tasks.as_ref().filter(|_| !ids.is_empty()) {
+    /// Which tasks a principal listens to from now on. How those stand that a new stream is about is told soon,
+    /// whether or not another one told it before.
+    pub(crate) fn watch(&mut self, principal: &str, all: BTreeSet<String>, begun: BTreeSet<String>) {
+        if let Some(tasks) = self.tasks.as_ref().filter(|_| !begun.is_empty()) {
             let watched = self.watched.get_or_insert_with(|| WatchedTasks::new(tasks, principal));
-            watched.watch(ids);
+            watched.watch(all, begun);
         }
     }
 

@@ -227,7 +227,7 @@ impl<T: Transport> Driver<T> {
                 // The handler may be gone by now.
                 let _ = waiting.send(outcome);
             }
-            Incoming::TasksWatched => self.changes.watch(NOBODY, self.connection.watched_tasks()),
+            Incoming::TasksWatched(begun) => self.changes.watch(NOBODY, self.connection.watched_tasks(), begun),
             Incoming::Ready | Incoming::RootsChanged | Incoming::Nothing => {}
         }
     }

@@ -1,5 +1,6 @@
 //! What a store of tasks keeps, and what it does not.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -8,7 +9,8 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 use trunkline::types::{Extra, Task, TaskState};
 use trunkline::{
-    Context, InMemoryTasks, NoArguments, Server, StoreFuture, TaskStore, TaskStoreError, TaskSupport, Tool,
+    CallOptions, Client, Context, InMemoryTasks, NoArguments, Server, Started, StoreFuture, TaskStore, TaskStoreError,
+    TaskSupport, Tool,
 };
 
 use super::{Alive, S, cancel, code_of, connect, get, start_id, until};
@@ -229,9 +231,15 @@ async fn a_long_message_is_cut() {
 
 /// A store that several processes share, of which another one cancels tasks.
 #[derive(Clone, Default)]
-struct SharedStore(Arc<InMemoryTasks>, Arc<Mutex<Option<TaskStoreError>>>);
+pub(super) struct SharedStore(Arc<InMemoryTasks>, Arc<Mutex<Option<TaskStoreError>>>);
 
 impl SharedStore {
+    /// Whether it fails from now on.
+    pub(super) fn fails(&self, fails: bool) {
+        let fault = TaskStoreError::Failed("the disk is full".to_owned());
+        *self.1.lock().unwrap() = fails.then_some(fault);
+    }
+
     fn fault<T>(&self) -> Option<StoreFuture<'static, T>>
     where
         T: Send + 'static,
@@ -306,11 +314,7 @@ async fn a_store_that_fails_is_told_of_and_leaves_nothing_running() {
     let mut client = connect(&server).await;
     let id = start_id(&mut client, "endless", json!({})).await;
     alive.reaches(1).await;
-    let fails = |fails: bool| {
-        let fault = TaskStoreError::Failed("the disk is full".to_owned());
-        *store.1.lock().unwrap() = fails.then_some(fault);
-    };
-    fails(true);
+    store.fails(true);
     for (method, params) in [
         ("tools/call", json!({ "name": "endless" })),
         ("tasks/get", json!({ "taskId": id })),
@@ -323,12 +327,67 @@ async fn a_store_that_fails_is_told_of_and_leaves_nothing_running() {
     assert_eq!(alive.count(), 1, "what could not be written down did not happen");
     server.end_tasks().await;
     assert_eq!(alive.count(), 0);
-    fails(false);
+    store.fails(false);
     assert_eq!(
         get(&mut client, &id).await["status"],
         "working",
         "nobody could write down its end"
     );
+}
+
+/// Polls that fail in a row are apart from each other, the first ones too: what fails may pass.
+#[tokio::test(start_paused = true)]
+async fn a_client_outlasts_a_store_that_fails_for_a_while() {
+    let store = SharedStore::default();
+    let server = Server::new("s", "1").tasks(store.clone()).tool(
+        "quick",
+        Tool::new(|_: NoArguments| async { "done" }).task(TaskSupport::optional()),
+    );
+    let client = Client::in_memory(&server).connect().await.unwrap();
+    let started = client.start_call("quick", Extra::new(), CallOptions::default()).await;
+    let Started::Task(task) = started.unwrap() else {
+        panic!("it is a task")
+    };
+    sleep(S).await;
+    store.fails(true);
+    let following = tokio::spawn(async move { task.result(S * 60).await });
+    sleep(S * 3 / 2).await;
+    store.fails(false);
+    assert_eq!(following.await.unwrap().unwrap().text(), "done");
+}
+
+/// A store with a fault of its own: it takes new tasks and panics over every change.
+#[derive(Default)]
+struct Panicking(InMemoryTasks);
+
+impl TaskStore for Panicking {
+    fn create<'a>(&'a self, principal: &'a str, task: Task) -> StoreFuture<'a, Task> {
+        self.0.create(principal, task)
+    }
+
+    fn get<'a>(&'a self, principal: &'a str, id: &'a str) -> StoreFuture<'a, Task> {
+        self.0.get(principal, id)
+    }
+
+    fn update<'a>(&'a self, _: &'a str, _: Task) -> StoreFuture<'a, ()> {
+        panic!("a fault of the store's")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_panics_leaves_nothing_behind() {
+    let server = Server::new("s", "1").tasks(Panicking::default()).tool(
+        "quick",
+        Tool::new(|_: NoArguments| async { "done" }).task(TaskSupport::optional()),
+    );
+    let mut client = connect(&server).await;
+    let id = start_id(&mut client, "quick", json!({})).await;
+    sleep(S).await;
+    let reply = client.request("tasks/cancel", json!({ "taskId": id })).await;
+    assert_eq!(code_of(&reply), -32603, "{reply}");
+    let before = tokio::time::Instant::now();
+    server.end_tasks().await;
+    assert_eq!(before.elapsed(), Duration::ZERO, "nothing is left to wait for");
 }
 
 /// A store that takes its time.
@@ -356,6 +415,72 @@ impl TaskStore for Slow {
     fn update<'a>(&'a self, principal: &'a str, task: Task) -> StoreFuture<'a, ()> {
         self.store.update(principal, task)
     }
+}
+
+/// A store that stops answering.
+#[derive(Clone, Default)]
+struct Hanging(Arc<InMemoryTasks>, Arc<AtomicBool>);
+
+impl Hanging {
+    fn hang(&self, hangs: bool) {
+        self.1.store(hangs, Ordering::SeqCst);
+    }
+
+    async fn pass(&self) {
+        if self.1.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl TaskStore for Hanging {
+    fn create<'a>(&'a self, principal: &'a str, task: Task) -> StoreFuture<'a, Task> {
+        Box::pin(async move {
+            self.pass().await;
+            self.0.create(principal, task).await
+        })
+    }
+
+    fn get<'a>(&'a self, principal: &'a str, id: &'a str) -> StoreFuture<'a, Task> {
+        Box::pin(async move {
+            self.pass().await;
+            self.0.get(principal, id).await
+        })
+    }
+
+    fn update<'a>(&'a self, principal: &'a str, task: Task) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            self.pass().await;
+            self.0.update(principal, task).await
+        })
+    }
+}
+
+/// Every request has its answer, and a task does not wait for its store for ever.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_hangs_is_waited_for_so_long_and_no_longer() {
+    let (store, alive) = (Hanging::default(), Alive::default());
+    let server = Server::new("s", "1")
+        .tasks(store.clone())
+        .tool("endless", alive.tool().task(TaskSupport::optional().ttl(S * 60)));
+    let mut client = connect(&server).await;
+    let id = start_id(&mut client, "endless", json!({})).await;
+    alive.reaches(1).await;
+    store.hang(true);
+    let before = tokio::time::Instant::now();
+    for (method, params) in [
+        ("tools/call", json!({ "name": "endless" })),
+        ("tasks/get", json!({ "taskId": id })),
+        ("tasks/cancel", json!({ "taskId": id })),
+    ] {
+        let reply = client.request(method, params).await;
+        assert_eq!(code_of(&reply), -32603, "{method}");
+        let message = reply["error"]["message"].as_str().unwrap();
+        assert!(message.contains("within 10 s"), "{message}");
+    }
+    assert_eq!(before.elapsed().as_secs(), 30, "ten seconds each");
+    sleep(S * 60).await;
+    alive.reaches(0).await;
 }
 
 /// The call was given up while its task was being written down: nobody could ever ask for it.

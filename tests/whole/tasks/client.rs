@@ -14,7 +14,8 @@ use trunkline::{
     CallError, CallOptions, Client, Inputs, NoArguments, Notice, Server, Started, TaskFailure, TaskSupport, Tool,
 };
 
-use super::{Alive, S, server};
+use super::bounds::SharedStore;
+use super::{Alive, S, Turns, server};
 
 /// A person who takes an hour for every answer.
 #[derive(Clone, Default)]
@@ -220,6 +221,29 @@ async fn a_person_may_take_their_time_and_a_refusal_ends_the_task() {
     assert!(matches!(&error, CallError::Unanswered(_)), "{error:?}");
 }
 
+/// What a person took time for is not lost with one failure of the server's.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_the_server_could_not_take_is_sent_again() {
+    let store = SharedStore::default();
+    let server = Server::new("s", "1").tasks(store.clone()).tool(
+        "confirm_delete",
+        Tool::new(super::confirm_delete).task(TaskSupport::optional()),
+    );
+    let person = Person {
+        takes: S * 19 / 2,
+        ..Person::default()
+    };
+    let client = client_of(&server, &person).await;
+    let following = tokio::spawn(async move { client.call("confirm_delete", &json!({ "filename": "a" })).await });
+    // Asked after one second, the person answers after ten and a half, between two polls.
+    tokio::time::sleep(S * 51 / 5).await;
+    store.fails(true);
+    tokio::time::sleep(S * 7 / 10).await;
+    store.fails(false);
+    assert_eq!(following.await.unwrap().unwrap().text(), "deleted a");
+    assert_eq!(person.asked.load(Ordering::SeqCst), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_question_that_is_withdrawn_is_answered_by_nobody() {
     let server = server();
@@ -290,10 +314,11 @@ async fn answers_can_be_given_by_hand() {
     else {
         panic!("it is a task")
     };
+    let mut turns = Turns(0);
     let questions = loop {
         match task.get().await.unwrap().state {
             TaskState::InputRequired(questions) => break questions,
-            _ => tokio::task::yield_now().await,
+            _ => turns.take().await,
         }
     };
     let (key, _) = questions.into_iter().next().unwrap();

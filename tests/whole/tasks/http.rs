@@ -7,7 +7,7 @@ use trunkline::types::code;
 use trunkline::{HttpEndpoint, HttpOptions, HttpPrincipal};
 use trunkline_testkit::MODERN;
 
-use super::{accept, capabilities, code_of, keys, server};
+use super::{S, Turns, accept, capabilities, code_of, keys, server};
 
 /// Sends one request of a principal's; `name` is what `Mcp-Name` says.
 async fn send(
@@ -81,11 +81,12 @@ async fn get(endpoint: &HttpEndpoint, principal: &str, id: &str) -> Value {
 async fn a_task_is_nobodys_but_its_principals() {
     let endpoint = endpoint();
     let id = start(&endpoint, "ann").await;
+    let mut turns = Turns(0);
     let asking = loop {
         let reply = get(&endpoint, "ann", &id).await;
         match reply["result"]["status"].as_str().unwrap() {
             "input_required" => break reply["result"].clone(),
-            _ => tokio::task::yield_now().await,
+            _ => turns.take().await,
         }
     };
     let answer = json!({ &keys(&asking)[0]: accept(json!({ "confirm": true })) });
@@ -115,12 +116,15 @@ async fn a_task_is_nobodys_but_its_principals() {
 
 /// The next event of a stream.
 async fn event(body: &mut (impl BodyExt<Data = impl AsRef<[u8]>> + Unpin)) -> Value {
-    loop {
-        let text = String::from_utf8(piece(body).await.expect("the stream goes on")).unwrap();
-        if let Some(data) = text.lines().find_map(|line| line.strip_prefix("data: ")) {
-            return serde_json::from_str(data).unwrap();
+    let event = async {
+        loop {
+            let text = String::from_utf8(piece(body).await.expect("the stream goes on")).unwrap();
+            if let Some(data) = text.lines().find_map(|line| line.strip_prefix("data: ")) {
+                return serde_json::from_str(data).unwrap();
+            }
         }
-    }
+    };
+    tokio::time::timeout(S * 60, event).await.expect("an event in time")
 }
 
 #[tokio::test]

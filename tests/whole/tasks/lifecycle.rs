@@ -1,7 +1,6 @@
 //! What becomes of a task.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
@@ -133,16 +132,16 @@ async fn a_task_that_has_ended_is_acknowledged_and_stays_as_it_is() {
 /// A handler that does not stop cannot bring a cancelled task back to life.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handler_that_finishes_late_changes_nothing() {
-    let (begun, go) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
-    let finished = Arc::new(Notify::new());
-    let (has_begun, may_go, has_finished) = (Arc::clone(&begun), Arc::clone(&go), Arc::clone(&finished));
+    // It blocks until it may go, or until this test is over: a runtime waits for it when it is dropped.
+    let (go, may_go) = std::sync::mpsc::channel::<()>();
+    let may_go = Arc::new(Mutex::new(may_go));
+    let (begun, finished) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (has_begun, has_finished) = (Arc::clone(&begun), Arc::clone(&finished));
     let blocking = Tool::new(move |_: NoArguments| {
-        let (begun, go, finished) = (Arc::clone(&begun), Arc::clone(&go), Arc::clone(&finished));
+        let (begun, may_go, finished) = (Arc::clone(&begun), Arc::clone(&may_go), Arc::clone(&finished));
         async move {
             begun.notify_one();
-            while !go.load(Ordering::SeqCst) {
-                std::thread::yield_now();
-            }
+            let _ = may_go.lock().unwrap().recv();
             finished.notify_one();
             "finished after all"
         }
@@ -154,7 +153,7 @@ async fn a_handler_that_finishes_late_changes_nothing() {
     let id = start_id(&mut client, "blocking", json!({})).await;
     has_begun.notified().await;
     cancel(&mut client, &id).await;
-    may_go.store(true, Ordering::SeqCst);
+    go.send(()).unwrap();
     has_finished.notified().await;
     server.end_tasks().await;
     assert_eq!(get(&mut client, &id).await["status"], "cancelled");

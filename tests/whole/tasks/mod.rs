@@ -183,6 +183,18 @@ async fn until(client: &mut LineClient, id: &str, status: &str) -> Value {
     panic!("{id} never became {status}");
 }
 
+/// Lets others go on, and fails where that goes on for ever: turns of a paused clock take no time that a bound
+/// could be put on.
+struct Turns(u32);
+
+impl Turns {
+    async fn take(&mut self) {
+        self.0 += 1;
+        assert!(self.0 < 10_000, "what is waited for never comes");
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Checks that an answer is nothing but an acknowledgement.
 fn assert_acknowledged(reply: &Value) {
     assert_eq!(reply["result"]["resultType"], "complete", "{reply}");

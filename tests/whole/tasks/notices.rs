@@ -93,7 +93,7 @@ async fn a_task_that_ended_before_is_told_once_and_an_unknown_one_never() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_stream_hears_what_the_first_heard_already() {
+async fn a_second_stream_hears_of_its_own_task_alone() {
     let server = server().tool("endless", Alive::default().tool().task(TaskSupport::optional()));
     let mut client = connect(&server).await;
     let id = start_id(&mut client, "endless", json!({})).await;
@@ -105,10 +105,60 @@ async fn a_second_stream_hears_what_the_first_heard_already() {
     assert_eq!(next(&mut client, second).await["status"], "input_required");
 }
 
+/// It may have ended before the second stream began, and then nothing else would ever tell of it there.
+#[tokio::test(start_paused = true)]
+async fn a_task_that_one_stream_told_of_is_told_again_on_the_next() {
+    let mut client = connect(&server()).await;
+    let id = start_id(&mut client, "protocol_error_job", json!({})).await;
+    until(&mut client, &id, "failed").await;
+    let (first, _) = listen(&mut client, json!({ "taskIds": [id] })).await;
+    assert_eq!(next(&mut client, first).await["status"], "failed");
+    client
+        .send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": first } }))
+        .await;
+    let (second, _) = listen(&mut client, json!({ "taskIds": [id] })).await;
+    assert_eq!(next(&mut client, second).await["status"], "failed");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_server_without_tasks_agrees_to_none() {
     let server = trunkline::Server::new("plain", "1").tool("t", |_: trunkline::NoArguments| async { "t" });
     let mut client = connect(&server).await;
     let (_, agreed) = listen(&mut client, json!({ "taskIds": ["t"], "toolsListChanged": true })).await;
     assert_eq!(agreed, json!({ "toolsListChanged": true }));
+}
+
+/// More tasks than a connection may lag behind: telling of all of them at once must not make it lag again.
+#[tokio::test(start_paused = true)]
+async fn a_stream_about_many_tasks_hears_of_each_once_and_comes_to_rest() {
+    const MANY: usize = 300;
+    let server = server();
+    let (mut client, mut ears) = (connect(&server).await, connect(&server).await);
+    let mut ids = Vec::with_capacity(MANY);
+    for _ in 0..MANY {
+        ids.push(start_id(&mut client, "protocol_error_job", json!({})).await);
+    }
+    for id in &ids {
+        until(&mut client, id, "failed").await;
+    }
+    let (stream, _) = listen(&mut ears, json!({ "taskIds": ids })).await;
+    let mut heard = Vec::with_capacity(MANY);
+    for _ in 0..MANY {
+        // Where the server goes round in circles, the paused clock stands still: turns are counted instead.
+        let turns = async {
+            for _ in 0..500 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let told = tokio::select! {
+            biased;
+            told = next(&mut ears, stream) => told,
+            () = turns => panic!("{} of {MANY} tasks are told, and no more", heard.len()),
+        };
+        heard.push(told["taskId"].as_str().unwrap().to_owned());
+    }
+    heard.sort();
+    ids.sort();
+    assert_eq!(heard, ids);
+    assert!(ears.request("server/discover", json!({})).await["result"].is_object());
 }

@@ -22,6 +22,10 @@ impl<T: Transport> Driver<T> {
                 self.reopening
                     .push((Instant::now() + stream.backoff.next_wait(), stream));
             }
+            // Whoever called gave up meanwhile, and nobody else knows of the task.
+            (Waiting::Call { reply, .. }, Answer::Task(created)) if reply.is_closed() => {
+                self.submit(Submit::cancel_task(&created.task_id));
+            }
             (waiting, _) => waiting.finish(self.outcome(answer)),
         }
     }

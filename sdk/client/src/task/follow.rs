@@ -24,8 +24,8 @@ pub const MIN_POLL: Duration = Duration::from_millis(100);
 pub const MAX_POLL: Duration = Duration::from_secs(60);
 /// The time between two polls where the server says none.
 const USUAL_POLL: Duration = Duration::from_secs(1);
-/// How many polls in a row may fail before a task is given up.
-const MAX_FAILED_POLLS: u32 = 3;
+/// How many polls, or updates with answers, may fail in a row before a task is given up.
+const MAX_FAILURES: u32 = 3;
 
 /// Cancels a task unless it has ended, also when whoever follows it is dropped.
 struct Wanted<'a> {
@@ -61,7 +61,7 @@ struct Following<'a> {
     /// ([rule](https://modelcontextprotocol.io/seps/2663-tasks-extension#task-update-requests)).
     answered: BTreeSet<String>,
     rounds: usize,
-    failed_polls: u32,
+    failures: u32,
     said: Option<String>,
     progress: Option<FeedWriter<Progress>>,
     signs: u64,
@@ -108,7 +108,7 @@ impl Inner {
             deadline: Instant::now().checked_add(wait),
             answered: BTreeSet::new(),
             rounds: 0,
-            failed_polls: 0,
+            failures: 0,
             said: None,
             progress,
             signs: 0,
@@ -125,12 +125,12 @@ impl<'a> Following<'a> {
             let task = match self.inner.get_task(self.id).await {
                 Ok(task) => task,
                 Err(error) => {
-                    self.failed_poll(error)?;
+                    self.failed(error)?;
                     self.check_wait(answering.is_some())?;
                     continue;
                 }
             };
-            self.failed_polls = 0;
+            self.failures = 0;
             self.interval = poll_interval(task.poll_interval_ms);
             self.tell(task.status_message.as_deref());
             match task.state {
@@ -171,8 +171,18 @@ impl<'a> Following<'a> {
         self.withdraw(answering);
         let answers = answers.map_err(CallError::Unanswered)?;
         self.answered.extend(keys);
-        let updated = self.inner.update_task(self.id, answers).await;
-        updated.map_err(|error| self.over(TaskFailure::Unreachable(Box::new(error))))
+        self.send_answers(answers).await
+    }
+
+    /// Sends answers, and again where that failed in a way that passes. The server ignores what it took before
+    /// ([rule](https://modelcontextprotocol.io/seps/2663-tasks-extension#task-update-requests)).
+    async fn send_answers(&mut self, answers: InputResponses) -> Result<(), CallError> {
+        while let Err(error) = self.inner.update_task(self.id, answers.clone()).await {
+            self.failed(error)?;
+            tokio::time::sleep(self.interval).await;
+        }
+        self.failures = 0;
+        Ok(())
     }
 
     /// Answers what was not asked before. While that takes time, the wait stands still.
@@ -213,14 +223,16 @@ impl<'a> Following<'a> {
     }
 
     /// Some failures pass, and the task goes on meanwhile.
-    fn failed_poll(&mut self, error: CallError) -> Result<(), CallError> {
-        self.failed_polls += 1;
+    fn failed(&mut self, error: CallError) -> Result<(), CallError> {
+        self.failures += 1;
         let passes = match &error {
             CallError::Refused(error) => error.code != code::INVALID_PARAMS,
             CallError::TimedOut | CallError::Congested { .. } | CallError::Undelivered(_) => true,
             _ => false,
         };
-        if passes && self.failed_polls < MAX_FAILED_POLLS {
+        if passes && self.failures < MAX_FAILURES {
+            // The first poll may have been without a wait, the next one is not.
+            self.interval = self.interval.max(USUAL_POLL);
             return Ok(());
         }
         Err(self.over(TaskFailure::Unreachable(Box::new(error))))

@@ -173,6 +173,18 @@ fn task_params(id: &str) -> Extra {
     std::iter::once(("taskId".to_owned(), Value::String(id.to_owned()))).collect()
 }
 
+impl Submit {
+    /// Cancels a task, whose server need not answer.
+    pub(crate) fn cancel_task(id: &str) -> Self {
+        Self {
+            method: Method::CancelTask,
+            params: task_params(id),
+            options: RequestOptions::default(),
+            waiting: Waiting::Nobody,
+        }
+    }
+}
+
 impl Inner {
     async fn get_task(&self, id: &str) -> Result<Task, CallError> {
         self.ask_for(Method::GetTask, task_params(id)).await
@@ -191,12 +203,7 @@ impl Inner {
 
     /// Tells the server that nobody wants a task any more, without waiting for its answer.
     fn withdraw_task(&self, id: &str) {
-        let cancel = Submit {
-            method: Method::CancelTask,
-            params: task_params(id),
-            options: RequestOptions::default(),
-            waiting: Waiting::Nobody,
-        };
+        let cancel = Submit::cancel_task(id);
         // Without a driver there is nobody to tell.
         if let Err(TrySendError::Full(cancel)) = self.requests.try_send(cancel)
             && let Ok(runtime) = tokio::runtime::Handle::try_current()

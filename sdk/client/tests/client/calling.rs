@@ -189,6 +189,23 @@ async fn a_dropped_call_is_cancelled_and_its_late_answer_ignored() {
     assert_eq!(client.noise().count, 0, "a late answer is no noise");
 }
 
+/// The cancellation and the answer crossed each other: nobody else knows of the task.
+#[tokio::test]
+async fn the_task_that_a_dropped_call_became_is_cancelled() {
+    let capabilities = json!({ "tools": {}, "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    let (mut peer, client) = modern(capabilities).await;
+    let call = tokio::spawn(client.request_call("slow", Extra::new(), CallOptions::default()));
+    let request = peer.expect("tools/call").await;
+    call.abort();
+    peer.expect("notifications/cancelled").await;
+    let task = json!({ "resultType": "task", "taskId": "t", "status": "working", "ttlMs": 1000,
+        "createdAt": "2026-11-30T09:05:00Z", "lastUpdatedAt": "2026-11-30T09:05:00Z" });
+    peer.answer(&request, task).await;
+    let cancel = peer.expect("tasks/cancel").await;
+    assert_eq!(cancel["params"]["taskId"], "t");
+    assert_eq!(client.noise().count, 0);
+}
+
 #[tokio::test]
 async fn a_call_that_was_never_awaited_is_never_sent() {
     let (mut peer, client) = modern(tools()).await;

@@ -111,7 +111,7 @@ impl Session {
                         let _ = asked.asking.send(outcome.and_then(|result| read_answer(&result)));
                     }
                 }
-                Incoming::Ready | Incoming::RootsChanged | Incoming::TasksWatched | Incoming::Nothing => {}
+                Incoming::Ready | Incoming::RootsChanged | Incoming::TasksWatched(_) | Incoming::Nothing => {}
             }
         }
         if !requests.is_empty() {

@@ -22,6 +22,11 @@ pub enum Event {
         /// The answer.
         answer: Answer,
     },
+    /// A call that was given up became a task before its server heard of that: nobody follows it.
+    TaskLeft {
+        /// The task.
+        task_id: String,
+    },
     /// A request goes on.
     Progress {
         /// The request.

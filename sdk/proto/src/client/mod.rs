@@ -404,7 +404,18 @@ impl Connection {
                 let answer = self.read_answer(method, outcome);
                 self.events.push_back(Event::Answered { id, answer });
             }
-            None if self.given_up.contains(&id) => self.late_answer(now, outcome),
+            None if self.given_up.contains(&id) => {
+                // Of what was given up, only a call of a tool can have become a task.
+                if let Some(Answer::Task(created)) = self
+                    .agreement
+                    .is_some()
+                    .then(|| self.read_answer(Method::CallTool, outcome.clone()))
+                {
+                    let task_id = created.task_id;
+                    self.events.push_back(Event::TaskLeft { task_id });
+                }
+                self.late_answer(now, outcome);
+            }
             None => {
                 let reason = match self.sent.look_alike(&id) {
                     Some(expected) => NoiseReason::WrongIdType(expected.clone()),

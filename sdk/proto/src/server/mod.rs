@@ -6,7 +6,7 @@ mod garbage;
 mod handshake;
 mod subscriptions;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,9 +80,9 @@ pub enum Incoming<'a> {
     Ready,
     /// The client's roots changed.
     RootsChanged,
-    /// The client listens to further tasks: [`Connection::watched_tasks`] are those of all streams. It is to be
-    /// told how the new ones stand, because one may have ended just before.
-    TasksWatched,
+    /// The client listens to these tasks on a new stream: [`Connection::watched_tasks`] are those of all streams.
+    /// It is to be told how they stand, because one may have ended just before.
+    TasksWatched(BTreeSet<String>),
     /// Nothing to do: the connection answered it, or set it aside.
     Nothing,
 }
@@ -124,8 +124,8 @@ enum Session {
 /// A request that the connection does not answer by itself.
 enum Accepted<'a> {
     Request(Box<IncomingRequest<'a>>),
-    /// It opened a stream of notices about tasks.
-    TaskStream,
+    /// It opened a stream of notices about these tasks.
+    TaskStream(BTreeSet<String>),
 }
 
 #[derive(Debug)]
@@ -308,7 +308,7 @@ impl Connection {
                 }
                 match self.accept(&id, &method, params, batch) {
                     Ok(Some(Accepted::Request(request))) => Incoming::Request(request),
-                    Ok(Some(Accepted::TaskStream)) => Incoming::TasksWatched,
+                    Ok(Some(Accepted::TaskStream(tasks))) => Incoming::TasksWatched(tasks),
                     Ok(None) => Incoming::Nothing,
                     Err(error) => {
                         self.send_to(batch, encode::error(Some(&id), &error));
@@ -412,8 +412,8 @@ impl Connection {
                 empty()?
             }
             Method::Listen => {
-                let has_tasks = self.listen(id, params, batch, &client.capabilities)?;
-                return Ok(has_tasks.then_some(Accepted::TaskStream));
+                let tasks = self.listen(id, params, batch, &client.capabilities)?;
+                return Ok((!tasks.is_empty()).then_some(Accepted::TaskStream(tasks)));
             }
             _ => {
                 let running = self.in_flight();

@@ -152,14 +152,14 @@ impl Connection {
 
     /// Opens a stream of notices (modern). The acknowledgement is its first message
     /// ([rule](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#acknowledgment)).
-    /// Returns whether it is about tasks too.
+    /// Returns the tasks that it is about.
     pub(super) fn listen(
         &mut self,
         id: &RequestId,
         params: Option<&RawValue>,
         batch: Option<u64>,
         client: &ClientCapabilities,
-    ) -> Result<bool, ErrorObject> {
+    ) -> Result<BTreeSet<String>, ErrorObject> {
         let ListenParams {
             notifications: mut filter,
             ..
@@ -181,8 +181,8 @@ impl Connection {
             filter.task_ids = None;
         }
         // (https://modelcontextprotocol.io/seps/2663-tasks-extension#task-status-notifications)
-        let wants_tasks = filter.task_ids.iter().flatten().next().is_some();
-        if wants_tasks && !client.has_extension(Extension::Tasks) {
+        let tasks: BTreeSet<String> = filter.task_ids.iter().flatten().cloned().collect();
+        if !tasks.is_empty() && !client.has_extension(Extension::Tasks) {
             return Err(ErrorObject::missing_extension(Extension::Tasks));
         }
         let agree = |wanted: &mut Option<bool>, change: &Change| {
@@ -205,7 +205,7 @@ impl Connection {
         self.open(id.clone(), batch);
         self.subscriptions.streams.insert(id.clone(), filter);
         self.transmit.push_back(message);
-        Ok(wants_tasks)
+        Ok(tasks)
     }
 
     /// Tells whoever wants to know that something changed.

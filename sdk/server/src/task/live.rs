@@ -21,8 +21,7 @@ pub(crate) const MAX_ANSWERS: usize = 1024 * 1024;
 pub(crate) struct Live {
     pub(crate) principal: String,
     pub(crate) id: String,
-    /// As the store has it. Held while it is written, so that changes come one after the other, also to
-    /// those who listen.
+    /// As the store has it. Held while it is written, so that changes come one after the other.
     task: tokio::sync::Mutex<Task>,
     inbox: Mutex<Inbox>,
     news: Notify,
@@ -141,16 +140,9 @@ impl Live {
                 return Err(error);
             }
         }
-        tasks.tell(&self.principal, next.clone());
+        tasks.tell(&self.principal, &self.id);
         *held = next;
         Ok(true)
-    }
-
-    /// Tells whoever listens how the task stands.
-    pub(crate) async fn tell(&self, tasks: &Tasks) {
-        // Held until it is told: what changes meanwhile is told later.
-        let held = self.task.lock().await;
-        tasks.tell(&self.principal, held.clone());
     }
 
     /// Takes answers to what the task asks. Those to anything else are ignored

@@ -13,7 +13,7 @@ mod store;
 mod support;
 mod watched;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,13 +21,12 @@ use std::time::Duration;
 use tokio::sync::{broadcast, watch};
 use trunkline_proto::Shape;
 use trunkline_proto::server::decode;
-use trunkline_types::{
-    EmptyResult, ErrorObject, Extension, ResultType, Task, TaskParams, TaskState, UpdateTaskParams, code,
-};
+use trunkline_types::{EmptyResult, ErrorObject, Extension, ResultType, TaskParams, TaskState, UpdateTaskParams, code};
 
 pub(crate) use live::Live;
 pub use memory::InMemoryTasks;
 pub(crate) use run::Job;
+use store::Bounded;
 pub use store::{StoreFuture, TaskStore, TaskStoreError};
 pub use support::TaskSupport;
 pub(crate) use watched::WatchedTasks;
@@ -48,7 +47,7 @@ const CHANGES_HELD: usize = 256;
 
 /// The tasks of a server.
 pub(crate) struct Tasks {
-    store: Box<dyn TaskStore>,
+    store: Bounded,
     /// Those whose handlers run here, by id.
     live: Mutex<HashMap<String, Arc<Live>>>,
     /// How many these are.
@@ -58,11 +57,11 @@ pub(crate) struct Tasks {
     changes: broadcast::Sender<TaskChange>,
 }
 
-/// How a task stands now, for its principal.
+/// A task that has changed, and whose it is.
 #[derive(Debug, Clone)]
 struct TaskChange {
     principal: String,
-    task: Arc<Task>,
+    id: String,
 }
 
 impl fmt::Debug for Tasks {
@@ -76,7 +75,7 @@ impl fmt::Debug for Tasks {
 impl Tasks {
     pub(crate) fn new(store: impl TaskStore) -> Self {
         Self {
-            store: Box::new(store),
+            store: Bounded::new(store),
             live: Mutex::default(),
             count: watch::Sender::new(0),
             closing: watch::Sender::new(false),
@@ -149,7 +148,11 @@ impl Tasks {
         task.state = TaskState::Cancelled;
         task.last_updated_at = live::now();
         match self.store.update(&principal, task).await {
-            Ok(()) | Err(TaskStoreError::Ended) => Ok(()),
+            Ok(()) => {
+                self.tell(&principal, &id);
+                Ok(())
+            }
+            Err(TaskStoreError::Ended) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -167,28 +170,14 @@ impl Tasks {
         ))
     }
 
-    /// Tells whoever listens how a task stands.
-    fn tell(&self, principal: &str, task: Task) {
+    /// Tells whoever listens that a task has changed, once the store has it.
+    fn tell(&self, principal: &str, id: &str) {
         let change = TaskChange {
             principal: principal.to_owned(),
-            task: Arc::new(task),
+            id: id.to_owned(),
         };
         // Nobody listens: nobody misses it.
         let _ = self.changes.send(change);
-    }
-
-    /// Tells whoever listens how these tasks stand, soon.
-    fn tell_again(self: &Arc<Self>, principal: &str, ids: BTreeSet<String>) {
-        let (tasks, principal) = (Arc::clone(self), principal.to_owned());
-        tokio::spawn(async move {
-            for id in ids {
-                if let Some(live) = tasks.find_live(&principal, &id) {
-                    live.tell(&tasks).await;
-                } else if let Ok(task) = tasks.store.get(&principal, &id).await {
-                    tasks.tell(&principal, task);
-                }
-            }
-        });
     }
 }
 

@@ -128,6 +128,13 @@ struct Runner {
     shown: HashMap<String, String>,
 }
 
+/// Also where a store panics: nothing is left that the end of the server waits for.
+impl Drop for Runner {
+    fn drop(&mut self) {
+        self.tasks.leave(&self.live);
+    }
+}
+
 impl Runner {
     async fn run(mut self, running: Option<ToolAttempt>) {
         let ended = match caught(self.drive(running)).await {
@@ -135,7 +142,6 @@ impl Runner {
             Err(Panicked) => Ok(Err(panicked(Method::CallTool))),
         };
         self.settle(ended).await;
-        self.tasks.leave(&self.live);
     }
 
     /// Runs attempt after attempt until one is done, or the task is over.

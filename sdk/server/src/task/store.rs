@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::time::Duration;
 
 use trunkline_types::{ErrorObject, Task};
 
@@ -19,6 +20,9 @@ pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, TaskStoreErr
 /// tasks and can cancel them; answers to a task's questions must reach the process that runs it, for which
 /// the `Mcp-Name` header of HTTP carries the id. What a process leaves behind when it dies stays `working` in
 /// its store until the time of the task is over.
+///
+/// Each of the functions has ten seconds. One that takes longer is dropped and has failed; what it writes
+/// nevertheless is bound by the rules all the same.
 ///
 /// [`InMemoryTasks`](crate::InMemoryTasks) is the one that comes along.
 pub trait TaskStore: Send + Sync + 'static {
@@ -43,6 +47,35 @@ pub trait TaskStore: Send + Sync + 'static {
     /// # Errors
     /// As [`get`](Self::get); [`TaskStoreError::Ended`] for one that has ended; [`TaskStoreError::Full`].
     fn update<'a>(&'a self, principal: &'a str, task: Task) -> StoreFuture<'a, ()>;
+}
+
+/// How long a store may take.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// A store that is not waited for without end.
+pub(super) struct Bounded(Box<dyn TaskStore>);
+
+impl Bounded {
+    pub(super) fn new(store: impl TaskStore) -> Self {
+        Self(Box::new(store))
+    }
+
+    pub(super) async fn create(&self, principal: &str, task: Task) -> Result<Task, TaskStoreError> {
+        bounded(self.0.create(principal, task)).await
+    }
+
+    pub(super) async fn get(&self, principal: &str, id: &str) -> Result<Task, TaskStoreError> {
+        bounded(self.0.get(principal, id)).await
+    }
+
+    pub(super) async fn update(&self, principal: &str, task: Task) -> Result<(), TaskStoreError> {
+        bounded(self.0.update(principal, task)).await
+    }
+}
+
+async fn bounded<T>(asked: StoreFuture<'_, T>) -> Result<T, TaskStoreError> {
+    let late = |_| TaskStoreError::Failed(format!("the store did not answer within {} s", WAIT.as_secs()));
+    tokio::time::timeout(WAIT, asked).await.map_err(late)?
 }
 
 /// Why a store did not do what it was asked to.
