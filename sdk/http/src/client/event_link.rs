@@ -138,6 +138,8 @@ impl Http {
             self.mode = Mode::Stateless;
             self.held.retain(|held| held.request_id() != initialize.request_id());
             self.refused_after_all(&initialize, &refusal, &failure);
+            // A modern server may have answered the probe late, and been asked for more meanwhile.
+            self.start_held();
             return Goes::Over;
         }
         // The next message asks for the stream again.
