@@ -83,7 +83,9 @@ impl Http {
             News::Step(Step::Opened(headers)) => {
                 job.reconnect.opened();
                 self.prove(&job.outgoing);
+                // A stream that goes on from there need not name the session again.
                 if job.is(Method::Initialize)
+                    && job.state == State::Waiting
                     && let Mode::Sessions(sessions) = &mut self.mode
                 {
                     match session_id(&headers) {
