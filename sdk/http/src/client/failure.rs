@@ -40,12 +40,20 @@ impl Failure {
     /// The server answered by a status that says no.
     pub(crate) fn refused(status: StatusCode, why: String) -> Self {
         Self {
-            // A server that failed may have failed after the work; one that says it is none of its business has
-            // not begun.
-            may_have_run: !(status.is_client_error() || status.is_redirection()),
+            may_have_run: !proves_nothing_ran(status),
             status: Some(status.as_u16()),
             why,
         }
+    }
+}
+
+/// A server that failed may have failed after the work; one that says it is none of its business has not begun. But
+/// after 302 and 303 the result of what was done may lie elsewhere
+/// (<https://www.rfc-editor.org/rfc/rfc9110#section-15.4.4>), and who ran out of time by 408 had begun.
+fn proves_nothing_ran(status: StatusCode) -> bool {
+    match status {
+        StatusCode::FOUND | StatusCode::SEE_OTHER | StatusCode::REQUEST_TIMEOUT => false,
+        status => status.is_client_error() || status.is_redirection(),
     }
 }
 
@@ -73,6 +81,11 @@ impl Refusal {
             authenticate: text(header::WWW_AUTHENTICATE),
             body,
         }
+    }
+
+    /// Whether it is about who asks, not about what.
+    pub(crate) fn wants_authorization(&self) -> bool {
+        matches!(self.status.as_u16(), 401 | 403 | 407)
     }
 
     pub(crate) fn failure(&self) -> Failure {
