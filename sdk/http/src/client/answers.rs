@@ -212,9 +212,11 @@ impl Http {
             self.session_refused(job.outgoing.clone());
             return Goes::Over;
         }
-        // A protocol error in the body is the answer.
+        // A protocol error in the body is the answer, but not where whoever guards the server refused the request:
+        // then the status says what to do.
         let is_error = refusal.status.is_client_error() || refusal.status.is_server_error();
-        if let Some(error) = said::read_error(&refusal.body).filter(|_| is_error) {
+        let is_answer = is_error && !refusal.wants_authorization();
+        if let Some(error) = said::read_error(&refusal.body).filter(|_| is_answer) {
             self.answered_by(job, &error);
         }
         let mut failure = refusal.failure();

@@ -117,7 +117,7 @@ impl std::fmt::Display for Refusal {
             (true, None, _) if words.is_empty() => f.write_str(" without an answer"),
             (_, None, _) if words.is_empty() => Ok(()),
             // "authorization: …" would look like a header with a secret, which whoever masks those takes out.
-            (_, None, _) if matches!(self.status.as_u16(), 401 | 403 | 407) => write!(f, " (it says: {words})"),
+            (_, None, _) if self.wants_authorization() => write!(f, " (it says: {words})"),
             (_, None, _) => write!(f, ": {words}"),
         }
     }
@@ -266,6 +266,11 @@ mod tests {
             (404, false),
             (429, false),
             (301, false),
+            (302, true),
+            (303, true),
+            (307, false),
+            (308, false),
+            (408, true),
             (200, true),
             (500, true),
             (503, true),

@@ -23,7 +23,9 @@ pub(crate) fn read(bytes: &[u8], id: &RequestId) -> Said {
         Err(Malformed::Batch) => {
             let parts = Message::split_batch(bytes).unwrap_or_default();
             // No batch holds another one, however deep: only messages are read.
-            let mut parts = parts.iter().map(|part| read_message(Message::parse(part.get().as_bytes()), id));
+            let mut parts = parts
+                .iter()
+                .map(|part| read_message(Message::parse(part.get().as_bytes()), id));
             if parts.any(|said| said == Said::Answer) {
                 Said::Answer
             } else {
@@ -114,7 +116,11 @@ mod tests {
     fn batches_within_batches_are_not_looked_into() {
         let deep = |inner: &str| format!("{}{inner}{}", "[".repeat(50_000), "]".repeat(50_000));
         for inner in ["", r#"{"jsonrpc":"2.0","id":7,"result":{}}"#] {
-            assert_eq!(read(deep(inner).as_bytes(), &7.into()), Said::Other, "no batch holds another");
+            assert_eq!(
+                read(deep(inner).as_bytes(), &7.into()),
+                Said::Other,
+                "no batch holds another"
+            );
         }
     }
 
