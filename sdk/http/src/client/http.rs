@@ -192,6 +192,8 @@ impl Http {
                     self.start(outgoing);
                 }
             }
+            // The question was asked in the session that has ended; the next one may ask something else by its id.
+            outgoing::Kind::Response if self.has_lost_session() => {}
             _ if outgoing.is_listen() && self.streams >= MAX_STREAMS => {
                 let why = format!("{MAX_STREAMS} streams of notices are open already; end one first");
                 self.undeliver(&outgoing, Failure::unreachable(why));

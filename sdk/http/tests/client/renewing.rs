@@ -189,3 +189,25 @@ async fn a_handshake_that_begins_and_does_not_end_is_given_up() {
         other => panic!("{other:?}"),
     }
 }
+
+#[tokio::test]
+async fn an_answer_does_not_follow_into_another_session() {
+    let (mut server, mut wire) = connect().await;
+    wire.request(2, "tools/list", json!({}));
+    wire.while_(server.expect("tools/list")).await.status(404).await;
+    let initialize = wire.while_(server.expect("initialize")).await;
+    wire.send(json!({ "jsonrpc": "2.0", "id": 1, "result": { "action": "accept" } }));
+    renewed_by(initialize, &mut server, &mut wire, "new").await;
+    for _ in 0..2 {
+        let asked = wire.while_(server.next()).await;
+        if asked.verb() == "GET" {
+            asked.status(405).await;
+        } else {
+            let said = "the new session may have asked something else as 1";
+            assert_eq!(asked.method(), "tools/list", "{said}");
+            asked.result(json!({})).await;
+        }
+    }
+    assert_eq!(wire.message().await["id"], 2);
+    assert!(server.is_quiet());
+}

@@ -268,13 +268,12 @@ impl Connection {
 
     /// A broken answer that names a request fails it at once; anything else is noise.
     fn handle_malformed(&mut self, now: Duration, malformed: &Malformed, bytes: &[u8]) {
-        let broken = match malformed.id() {
-            Some(id) => answers(malformed).then(|| id.clone()),
+        let broken = if let Some(id) = malformed.id() {
+            answers(malformed).then(|| id.clone())
+        } else {
             // What can be read of it may name one.
-            None => {
-                let head = read_head(bytes);
-                head.id.filter(|_| head.answers)
-            }
+            let head = read_head(bytes);
+            head.id.filter(|_| head.answers)
         };
         if let Some(id) = broken {
             self.answer_broken(now, &id, format!("not a message: {malformed}"));
