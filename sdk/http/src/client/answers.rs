@@ -237,6 +237,13 @@ impl Http {
         let wait = job.reconnect.after_end(exchange, why.is_some());
         let waits = matches!(job.state, State::Waiting | State::Resuming);
         let resumes = waits && job.outgoing.modern.is_none();
+        if job.state == State::Missed {
+            let why = format!(
+                "what came for it is longer than {} bytes, and nothing else did",
+                self.limit()
+            );
+            return self.give_up(job, Failure::broken(why));
+        }
         if !resumes || job.reconnect.last_event_id().is_none() {
             let why = why.unwrap_or_else(|| "the stream ended without the answer".to_owned());
             return self.give_up(job, Failure::broken(why));
