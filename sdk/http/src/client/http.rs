@@ -237,6 +237,18 @@ impl Http {
         }
     }
 
+    /// Sends the first of what was held back, if it may go now. Where things may go in their order, only requests
+    /// wait, for room; looking at all of them for each that ends would cost the square of their number.
+    fn start_next(&mut self) {
+        if let Some(next) = self.held.pop_front() {
+            if self.may_start(&next) {
+                self.start(next);
+            } else {
+                self.held.push_front(next);
+            }
+        }
+    }
+
     fn start(&mut self, mut outgoing: Outgoing) {
         if outgoing.is_initialize() && !matches!(self.mode, Mode::HttpSse(_)) {
             self.mode = Mode::Sessions(Box::new(Sessions::new(outgoing.clone())));
@@ -359,9 +371,7 @@ impl Http {
             && self.open.remove(id).is_some()
         {
             *self.count(outgoing) -= 1;
-            if !self.held.is_empty() {
-                self.start_held();
-            }
+            self.start_next();
         }
     }
 
