@@ -49,7 +49,8 @@ impl Failure {
 
 /// A server that failed may have failed after the work; one that says it is none of its business has not begun. But
 /// after 302 and 303 the result of what was done may lie elsewhere
-/// (<https://www.rfc-editor.org/rfc/rfc9110#section-15.4.4>), and who ran out of time by 408 had begun.
+/// (<https://www.rfc-editor.org/rfc/rfc9110#section-15.4.4>), and 408 is also said by
+/// proxies for a server that takes too long.
 fn proves_nothing_ran(status: StatusCode) -> bool {
     match status {
         StatusCode::FOUND | StatusCode::SEE_OTHER | StatusCode::REQUEST_TIMEOUT => false,
