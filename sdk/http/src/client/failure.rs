@@ -48,12 +48,11 @@ impl Failure {
 }
 
 /// A server that failed may have failed after the work; one that says it is none of its business has not begun. But
-/// after 302 and 303 the result of what was done may lie elsewhere
-/// (<https://www.rfc-editor.org/rfc/rfc9110#section-15.4.4>), and 408 is also said by
-/// proxies for a server that takes too long.
+/// 303 says where the result of what was done lies (<https://www.rfc-editor.org/rfc/rfc9110#section-15.4.4>), and 408 is
+/// also said by proxies for a server that takes too long.
 fn proves_nothing_ran(status: StatusCode) -> bool {
     match status {
-        StatusCode::FOUND | StatusCode::SEE_OTHER | StatusCode::REQUEST_TIMEOUT => false,
+        StatusCode::SEE_OTHER | StatusCode::REQUEST_TIMEOUT => false,
         status => status.is_client_error() || status.is_redirection(),
     }
 }
@@ -267,7 +266,7 @@ mod tests {
             (404, false),
             (429, false),
             (301, false),
-            (302, true),
+            (302, false),
             (303, true),
             (307, false),
             (308, false),
