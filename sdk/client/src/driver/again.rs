@@ -40,9 +40,12 @@ impl<T: Transport> Driver<T> {
         self.reopening.iter().map(|(at, _)| *at).min()
     }
 
-    /// The server forgot this connection, and it was made anew: lists may have changed, and what it was told is
-    /// told again.
+    /// The server forgot this connection, and it was made anew: lists may have changed, what it was told is told
+    /// again, and what it asked needs no answer.
     pub(super) fn renewed(&mut self) {
+        let now = self.now();
+        self.connection.handle_renewed(now);
+        self.take_events(0);
         let Some(agreement) = self.connection.agreement() else {
             return;
         };

@@ -83,7 +83,9 @@ impl Http {
             News::Step(Step::Opened(headers)) => {
                 job.reconnect.opened();
                 self.prove(&job.outgoing);
+                // A stream that goes on from there need not name the session again.
                 if job.is(Method::Initialize)
+                    && job.state == State::Waiting
                     && let Mode::Sessions(sessions) = &mut self.mode
                 {
                     match session_id(&headers) {
@@ -210,9 +212,11 @@ impl Http {
             self.session_refused(job.outgoing.clone());
             return Goes::Over;
         }
-        // A protocol error in the body is the answer.
+        // A protocol error in the body is the answer, but not where whoever guards the server refused the request:
+        // then the status says what to do.
         let is_error = refusal.status.is_client_error() || refusal.status.is_server_error();
-        if let Some(error) = said::read_error(&refusal.body).filter(|_| is_error) {
+        let is_answer = is_error && !refusal.wants_authorization();
+        if let Some(error) = said::read_error(&refusal.body).filter(|_| is_answer) {
             self.answered_by(job, &error);
         }
         let mut failure = refusal.failure();
@@ -233,6 +237,13 @@ impl Http {
         let wait = job.reconnect.after_end(exchange, why.is_some());
         let waits = matches!(job.state, State::Waiting | State::Resuming);
         let resumes = waits && job.outgoing.modern.is_none();
+        if job.state == State::Missed {
+            let why = format!(
+                "what came for it is longer than {} bytes, and nothing else did",
+                self.limit()
+            );
+            return self.give_up(job, Failure::broken(why));
+        }
         if !resumes || job.reconnect.last_event_id().is_none() {
             let why = why.unwrap_or_else(|| "the stream ended without the answer".to_owned());
             return self.give_up(job, Failure::broken(why));

@@ -138,6 +138,8 @@ impl Http {
             self.mode = Mode::Stateless;
             self.held.retain(|held| held.request_id() != initialize.request_id());
             self.refused_after_all(&initialize, &refusal, &failure);
+            // A modern server may have answered the probe late, and been asked for more meanwhile.
+            self.start_held();
             return Goes::Over;
         }
         // The next message asks for the stream again.
@@ -186,7 +188,7 @@ pub(super) fn is_other_transport(status: u16) -> bool {
 /// Where messages are to be sent. Another origin could be somebody else, who would get our headers.
 fn endpoint(stream: &Uri, data: &[u8]) -> Result<Uri, String> {
     let text = String::from_utf8_lossy(data);
-    let shown = trunkline_types::clip(text.split('?').next().unwrap_or_default());
+    let shown = trunkline_types::clip(url::without_secrets(&text));
     let address = url::resolve(stream, &text)
         .map_err(|why| format!("it names {shown:?} as the address for messages, which cannot be used: {why}"))?;
     if Origin::of(&address) != Origin::of(stream) {
@@ -219,6 +221,13 @@ mod tests {
             assert!(of(other).unwrap_err().contains("another origin"), "{other}");
         }
         assert!(of("ftp:x").is_err());
-        assert!(!of("//evil.example/m?key=secret").unwrap_err().contains("secret"));
+        for hidden in [
+            "//evil.example/m?key=secret",
+            "//kim:secret@evil.example/m",
+            "http://kim:secret@evil.example/m",
+        ] {
+            let said = of(hidden).unwrap_err();
+            assert!(said.contains("evil.example/m") && !said.contains("secret"), "{said}");
+        }
     }
 }

@@ -40,12 +40,20 @@ impl Failure {
     /// The server answered by a status that says no.
     pub(crate) fn refused(status: StatusCode, why: String) -> Self {
         Self {
-            // A server that failed may have failed after the work; one that says it is none of its business has
-            // not begun.
-            may_have_run: !(status.is_client_error() || status.is_redirection()),
+            may_have_run: !proves_nothing_ran(status),
             status: Some(status.as_u16()),
             why,
         }
+    }
+}
+
+/// A server that failed may have failed after the work; one that says it is none of its business has not begun. But
+/// 303 says where the result of what was done lies (<https://www.rfc-editor.org/rfc/rfc9110#section-15.4.4>), and 408 is
+/// also said by proxies for a server that takes too long.
+fn proves_nothing_ran(status: StatusCode) -> bool {
+    match status {
+        StatusCode::SEE_OTHER | StatusCode::REQUEST_TIMEOUT => false,
+        status => status.is_client_error() || status.is_redirection(),
     }
 }
 
@@ -73,6 +81,11 @@ impl Refusal {
             authenticate: text(header::WWW_AUTHENTICATE),
             body,
         }
+    }
+
+    /// Whether it is about who asks, not about what.
+    pub(crate) fn wants_authorization(&self) -> bool {
+        matches!(self.status.as_u16(), 401 | 403 | 407)
     }
 
     pub(crate) fn failure(&self) -> Failure {
@@ -104,7 +117,7 @@ impl std::fmt::Display for Refusal {
             (true, None, _) if words.is_empty() => f.write_str(" without an answer"),
             (_, None, _) if words.is_empty() => Ok(()),
             // "authorization: …" would look like a header with a secret, which whoever masks those takes out.
-            (_, None, _) if matches!(self.status.as_u16(), 401 | 403 | 407) => write!(f, " (it says: {words})"),
+            (_, None, _) if self.wants_authorization() => write!(f, " (it says: {words})"),
             (_, None, _) => write!(f, ": {words}"),
         }
     }
@@ -253,6 +266,11 @@ mod tests {
             (404, false),
             (429, false),
             (301, false),
+            (302, false),
+            (303, true),
+            (307, false),
+            (308, false),
+            (408, true),
             (200, true),
             (500, true),
             (503, true),

@@ -192,6 +192,8 @@ impl Http {
                     self.start(outgoing);
                 }
             }
+            // The question was asked in the session that has ended; the next one may ask something else by its id.
+            outgoing::Kind::Response if self.has_lost_session() => {}
             _ if outgoing.is_listen() && self.streams >= MAX_STREAMS => {
                 let why = format!("{MAX_STREAMS} streams of notices are open already; end one first");
                 self.undeliver(&outgoing, Failure::unreachable(why));
@@ -232,6 +234,18 @@ impl Http {
                 return;
             };
             self.submit(outgoing);
+        }
+    }
+
+    /// Sends the first of what was held back, if it may go now. Where things may go in their order, only requests
+    /// wait, for room; looking at all of them for each that ends would cost the square of their number.
+    fn start_next(&mut self) {
+        if let Some(next) = self.held.pop_front() {
+            if self.may_start(&next) {
+                self.start(next);
+            } else {
+                self.held.push_front(next);
+            }
         }
     }
 
@@ -357,9 +371,7 @@ impl Http {
             && self.open.remove(id).is_some()
         {
             *self.count(outgoing) -= 1;
-            if !self.held.is_empty() {
-                self.start_held();
-            }
+            self.start_next();
         }
     }
 

@@ -11,6 +11,7 @@
 //! | connection to the server, with proxy and TLS | 10 s ([`Remote::connect_wait`]) |
 //! | head of the answer to a request, its stream | none here: the request's own timeout |
 //! | head of the answer to anything else | 30 s |
+//! | answer to a handshake made anew, after its head | 30 s |
 //! | silence on a TCP connection before it counts as dead | 1 min |
 //! | redirects of one request | 5 |
 //! | requests that wait for their answers at the same time | 256 ([`MAX_CALLS`]); further ones wait |

@@ -144,10 +144,7 @@ impl Remote {
 
     /// The address without what may be secret in it: the query, and whoever is named before the host.
     pub fn without_query(&self) -> &str {
-        let url = self.url.split(['?', '#']).next().unwrap_or_default();
-        let host = url.find("://").map_or(0, |at| at + 3);
-        let end = url[host..].find('/').map_or(url.len(), |at| host + at);
-        url[host..end].rfind('@').map_or(url, |at| &url[host + at + 1..])
+        url::without_secrets(&self.url)
     }
 
     /// Whether it speaks HTTP+SSE only, which no modern server does.

@@ -1,12 +1,17 @@
 //! A session that the server forgot is made anew, with the same handshake as the first one.
 
+use std::time::Duration;
+
 use trunkline_transport::Received;
 
 use super::exchange::Step;
 use super::failure::Failure;
-use super::http::{Goes, Http, Job, Mode, News, Slot};
+use super::http::{Goes, Http, Job, Mode, News, Slot, Stage};
 use super::said::{self, Said};
 use super::sessions::{State, agreed, session_id};
+
+/// How long the answer to the new handshake may take once its head has come.
+const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 /// A step of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +46,10 @@ impl Http {
                 match session_id(&headers) {
                     Ok(session) => sessions.begin(session),
                     Err(why) => return self.lose_session(&why),
+                }
+                // Everything else waits for it.
+                if let Stage::Running(exchange) = &mut slot.stage {
+                    exchange.end_within(ANSWER_WAIT);
                 }
                 Goes::On
             }

@@ -20,21 +20,30 @@ pub(crate) fn read(bytes: &[u8], id: &RequestId) -> Said {
         return Said::Answer;
     }
     match Message::parse(bytes) {
-        Ok(Message::Response { id: Some(other), .. }) if other == *id => Said::Answer,
-        Ok(Message::Response {
-            id: None,
-            outcome: Err(error),
-        }) => Said::OwnError(error),
-        Ok(_) => Said::Other,
         Err(Malformed::Batch) => {
             let parts = Message::split_batch(bytes).unwrap_or_default();
-            let mut parts = parts.iter().map(|part| read(part.get().as_bytes(), id));
+            // No batch holds another one, however deep: only messages are read.
+            let mut parts = parts
+                .iter()
+                .map(|part| read_message(Message::parse(part.get().as_bytes()), id));
             if parts.any(|said| said == Said::Answer) {
                 Said::Answer
             } else {
                 Said::Other
             }
         }
+        message => read_message(message, id),
+    }
+}
+
+fn read_message(message: Result<Message<'_>, Malformed>, id: &RequestId) -> Said {
+    match message {
+        Ok(Message::Response { id: Some(other), .. }) if other == *id => Said::Answer,
+        Ok(Message::Response {
+            id: None,
+            outcome: Err(error),
+        }) => Said::OwnError(error),
+        Ok(_) => Said::Other,
         // The request fails by it, as it would have to wait for ever.
         Err(Malformed::NotAMessage {
             id: Some(other),
@@ -100,6 +109,18 @@ mod tests {
         for id in ["", r#""id":null,"#] {
             let text = format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":-32600,"message":"no"}}}}"#);
             assert_eq!(said(&text), Said::OwnError(ErrorObject::invalid_request("no")));
+        }
+    }
+
+    #[test]
+    fn batches_within_batches_are_not_looked_into() {
+        let deep = |inner: &str| format!("{}{inner}{}", "[".repeat(50_000), "]".repeat(50_000));
+        for inner in ["", r#"{"jsonrpc":"2.0","id":7,"result":{}}"#] {
+            assert_eq!(
+                read(deep(inner).as_bytes(), &7.into()),
+                Said::Other,
+                "no batch holds another"
+            );
         }
     }
 

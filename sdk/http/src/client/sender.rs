@@ -140,7 +140,7 @@ impl Fetch {
         let resolved = url::resolve(&self.outline.url, location);
         let to = resolved
             .as_ref()
-            .map_or_else(|_| trunkline_types::clip(location), url::shown);
+            .map_or_else(|_| trunkline_types::clip(url::without_secrets(location)), url::shown);
         let refuse = |why: &str| Err(format!("{from} redirects ({status}) to {to}: {why}"));
         let next = match resolved {
             Ok(next) => next,
@@ -237,5 +237,9 @@ mod tests {
         );
         assert!(post("http://h/", None, 0).unwrap_err().contains("without saying where"));
         assert!(post("http://h/", Some("ftp://h/"), 0).unwrap_err().contains("ftp://h/"));
+        for hidden in ["ftp://h/x?key=secret", "http://kim:secret@h/x", "ftp://h/x#secret"] {
+            let said = post("http://h/", Some(hidden), 0).unwrap_err();
+            assert!(said.contains("h/x: it") && !said.contains("secret"), "{said}");
+        }
     }
 }

@@ -160,6 +160,11 @@ impl Http {
         }
     }
 
+    /// Whether the session has ended and the next one has not begun.
+    pub(super) fn has_lost_session(&self) -> bool {
+        matches!(&self.mode, Mode::Sessions(sessions) if matches!(sessions.state, State::Renewing | State::Gone))
+    }
+
     pub(super) fn has_session(&self) -> bool {
         matches!(&self.mode, Mode::Sessions(sessions) if sessions.has_session())
     }

@@ -55,6 +55,15 @@ pub(crate) fn shown(url: &Uri) -> String {
     text.split_once('?').map_or(text.clone(), |(place, _)| place.to_owned())
 }
 
+/// A text that may be an address, without what may be secret in it: the query, and whoever is named before the host.
+pub(crate) fn without_secrets(text: &str) -> &str {
+    let text = text.split(['?', '#']).next().unwrap_or_default();
+    let relative = if text.starts_with("//") { 2 } else { 0 };
+    let host = text.find("://").map_or(relative, |at| at + 3);
+    let end = text[host..].find('/').map_or(text.len(), |at| host + at);
+    text[host..end].rfind('@').map_or(text, |at| &text[host + at + 1..])
+}
+
 /// Whether a host is this machine.
 pub(crate) fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');

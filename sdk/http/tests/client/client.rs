@@ -1,11 +1,17 @@
 //! The client over this transport: what it makes of what happens below.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trunkline_client::types::{Era, Extra, LogLevel, SubscriptionFilter};
+use tokio::sync::Notify;
+use trunkline_client::types::{
+    ClientCapabilities, Era, ErrorObject, Extra, LogLevel, Root, RootsCapability, SubscriptionFilter,
+};
 use trunkline_client::{
-    CallError, CallOptions, Client, ConnectError, Connector, HandshakeError, Notice, Remote, RemoteKind, Timeouts,
+    CallError, CallOptions, Client, ConnectError, Connector, HandshakeError, Inputs, Notice, Remote, RemoteKind,
+    Timeouts,
 };
 
 use crate::server::{Asked, Server, soon};
@@ -370,6 +376,72 @@ async fn a_renewed_session_is_told_again_what_the_old_one_knew() {
     ] {
         assert_eq!(soon(notices.next()).await, Some(expected));
     }
+}
+
+/// Answers every question but the first, which it tells of.
+#[derive(Default)]
+struct Hesitant {
+    asked: AtomicUsize,
+    first: Arc<Notify>,
+}
+
+impl Inputs for Hesitant {
+    fn capabilities(&self) -> ClientCapabilities {
+        ClientCapabilities {
+            roots: Some(RootsCapability::default()),
+            ..ClientCapabilities::default()
+        }
+    }
+
+    async fn roots(&self) -> Result<Vec<Root>, ErrorObject> {
+        if self.asked.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.first.notify_one();
+            std::future::pending::<()>().await;
+        }
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test]
+async fn a_question_of_a_new_session_is_answered_though_the_old_one_asked_by_its_id() {
+    let mut server = Server::start().await;
+    let hesitant = Hesitant::default();
+    let first = Arc::clone(&hesitant.first);
+    let connecting = Client::http(server.url()).inputs(hesitant).connect();
+    let question = json!({ "jsonrpc": "2.0", "id": 1, "method": "roots/list" });
+    let serve = async {
+        server.expect("server/discover").await.status(400).await;
+        server.initialize("2025-06-18", Some("old")).await;
+        let mut events = server.expect_get().await.events().await;
+        events.event(None, &question).await;
+        events
+    };
+    let (client, _events) = tokio::join!(connecting, serve);
+    let client = client.unwrap();
+    soon(first.notified()).await;
+    let serve = async {
+        server.expect("tools/call").await.status(404).await;
+        server.initialize("2025-06-18", Some("new")).await;
+        let mut streams = Vec::new();
+        loop {
+            let asked = server.next().await;
+            match (asked.verb(), asked.method().as_str()) {
+                ("GET", _) => {
+                    let mut events = asked.events().await;
+                    events.event(None, &question).await;
+                    streams.push(events);
+                }
+                (_, "tools/call") => text(asked).await,
+                _ => {
+                    let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": { "roots": [] } });
+                    assert_eq!(asked.json(), answer);
+                    return asked.status(202).await;
+                }
+            }
+        }
+    };
+    let (called, ()) = tokio::join!(client.call("x", &json!({})), serve);
+    called.unwrap();
 }
 
 fn tool(name: &str, header: &str) -> Value {

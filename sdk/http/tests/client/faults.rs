@@ -154,6 +154,27 @@ async fn a_protocol_error_is_an_answer_whatever_its_status_and_its_id() {
 }
 
 #[tokio::test]
+async fn who_is_not_authorized_is_told_so_though_the_body_is_a_protocol_error() {
+    let mut server = Server::start().await;
+    let mut wire = Wire::to(&server);
+    for (status, words) in [
+        (401, "wants authorization"),
+        (403, "does not allow it"),
+        (407, "the proxy wants"),
+    ] {
+        call(&mut wire);
+        let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32001, "message": "no token" } });
+        wire.while_(server.next()).await.json_body(status, "", &error).await;
+        let failed = wire.failed().await;
+        assert_eq!((failed.may_have_run, failed.status), (false, Some(status)));
+        assert!(
+            failed.why.contains(words) && failed.why.contains("no token"),
+            "{failed:?}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn an_answer_to_another_request_is_handed_on_and_this_one_fails() {
     let mut server = Server::start().await;
     let mut wire = Wire::to(&server);

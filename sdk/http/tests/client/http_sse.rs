@@ -160,3 +160,21 @@ async fn a_message_that_is_refused_fails_its_request_only() {
     events.notify("notifications/tools/list_changed", json!({})).await;
     assert_eq!(wire.message().await["method"], "notifications/tools/list_changed");
 }
+
+#[tokio::test]
+async fn what_a_slow_modern_server_is_asked_meanwhile_goes_out_when_it_has_no_such_stream() {
+    let mut server = Server::start().await;
+    let mut wire = Wire::to(&server);
+    // The client gave up on the probe, and then its late answer came.
+    wire.request(1, "initialize", json!({ "protocolVersion": "2025-11-25" }));
+    wire.while_(server.expect("initialize"))
+        .await
+        .error(404, -32601, "no such method")
+        .await;
+    let stream = wire.while_(server.expect_get()).await;
+    wire.ask(2, "tools/list", json!({}));
+    stream.status(405).await;
+    wire.while_(server.expect("tools/list")).await.result(json!({})).await;
+    assert_eq!(wire.message().await["id"], 1);
+    assert_eq!(wire.message().await["id"], 2);
+}

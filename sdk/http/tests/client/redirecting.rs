@@ -48,15 +48,18 @@ async fn another_origin_gets_the_message_and_no_secret() {
 async fn a_redirect_that_cannot_be_followed_names_its_target() {
     let mut server = Server::start().await;
     let mut wire = Wire::to(&server);
-    for (status, why) in [(301, "/mcp/v2"), (302, "/mcp/v2"), (303, "/mcp/v2")] {
+    for (status, may_have_run) in [(301, false), (302, false), (303, true)] {
         wire.ask(1, "tools/call", json!({ "name": "x" }));
         wire.while_(server.next())
             .await
             .answer(status, "Location: /mcp/v2?key=secret\r\n", "")
             .await;
         let failed = wire.failed().await;
-        assert_eq!((failed.may_have_run, failed.status), (false, Some(status)));
-        assert!(failed.why.contains(why) && !failed.why.contains("secret"), "{failed:?}");
+        assert_eq!((failed.may_have_run, failed.status), (may_have_run, Some(status)));
+        assert!(
+            failed.why.contains("/mcp/v2") && !failed.why.contains("secret"),
+            "{failed:?}"
+        );
     }
 }
 

@@ -1,7 +1,10 @@
 //! A server that forgot the session.
 
+use std::future::poll_fn;
+use std::time::Duration;
+
 use serde_json::json;
-use trunkline_transport::Received;
+use trunkline_transport::{Received, Transport};
 
 use crate::server::{Asked, Server};
 use crate::wire::Wire;
@@ -162,4 +165,49 @@ async fn without_a_session_404_is_just_a_refusal() {
     wire.request(2, "tools/list", json!({}));
     wire.while_(server.expect("tools/list")).await.status(404).await;
     assert_eq!(wire.failed().await.status, Some(404));
+}
+
+#[tokio::test]
+async fn a_handshake_that_begins_and_does_not_end_is_given_up() {
+    let (mut server, mut wire) = connect().await;
+    wire.request(2, "tools/list", json!({}));
+    wire.while_(server.expect("tools/list")).await.status(404).await;
+    let mut silent = wire.while_(server.expect("initialize")).await.events().await;
+    silent
+        .notify("notifications/message", json!({ "level": "info", "data": 1 }))
+        .await;
+    // Its head has come when the client has nothing to do but to wait.
+    tokio::time::pause();
+    let received = poll_fn(|cx| {
+        let _ = wire.http.poll_flush(cx);
+        wire.http.poll_receive(cx)
+    });
+    match tokio::time::timeout(Duration::from_secs(60), received).await {
+        Ok(Ok(Received::Undelivered { may_have_run, why, .. })) => {
+            assert!(!may_have_run && why.contains("no new one could be begun"), "{why}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn an_answer_does_not_follow_into_another_session() {
+    let (mut server, mut wire) = connect().await;
+    wire.request(2, "tools/list", json!({}));
+    wire.while_(server.expect("tools/list")).await.status(404).await;
+    let initialize = wire.while_(server.expect("initialize")).await;
+    wire.send(json!({ "jsonrpc": "2.0", "id": 1, "result": { "action": "accept" } }));
+    renewed_by(initialize, &mut server, &mut wire, "new").await;
+    for _ in 0..2 {
+        let asked = wire.while_(server.next()).await;
+        if asked.verb() == "GET" {
+            asked.status(405).await;
+        } else {
+            let said = "the new session may have asked something else as 1";
+            assert_eq!(asked.method(), "tools/list", "{said}");
+            asked.result(json!({})).await;
+        }
+    }
+    assert_eq!(wire.message().await["id"], 2);
+    assert!(server.is_quiet());
 }

@@ -110,3 +110,29 @@ async fn a_request_that_is_taken_back_is_not_resumed() {
     wire.while_(watching).await;
     assert_eq!(seen, ["POST"], "the message that takes it back, and nothing else");
 }
+
+#[tokio::test]
+async fn a_handshake_that_is_resumed_keeps_its_session() {
+    let mut server = Server::start().await;
+    let mut wire = Wire::to(&server);
+    wire.request(1, "initialize", json!({ "protocolVersion": "2025-11-25" }));
+    let mut asked = wire.while_(server.expect("initialize")).await;
+    asked
+        .raw(
+            "HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\nMcp-Session-Id: s\r\nConnection: close\r\n\r\n\
+             id: e-1\nretry: 100\ndata: \n\n",
+        )
+        .await;
+    drop(asked);
+    let resumed = wire.while_(server.expect_get()).await;
+    assert_eq!(resumed.header("mcp-session-id"), Some("s"));
+    let mut events = resumed.events().await;
+    let result = json!({ "protocolVersion": "2025-11-25" });
+    events
+        .event(None, &json!({ "jsonrpc": "2.0", "id": 1, "result": result }))
+        .await;
+    assert_eq!(wire.message().await["id"], 1);
+    wire.notify("notifications/initialized");
+    let initialized = wire.while_(server.expect("notifications/initialized")).await;
+    assert_eq!(initialized.header("mcp-session-id"), Some("s"), "said once, it stays");
+}

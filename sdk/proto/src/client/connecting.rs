@@ -163,7 +163,7 @@ impl Connection {
         }
     }
 
-    fn not_modern(&mut self, now: Duration, error: ConnectError) {
+    pub(super) fn not_modern(&mut self, now: Duration, error: ConnectError) {
         match self.config.opening {
             Opening::Auto => self.initialize(now, Revision::LATEST_LEGACY),
             Opening::Fixed(_) => self.fail(error),

@@ -30,6 +30,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
 /// Ids of requests that were given up, remembered so that their late answers are not taken for noise.
 const REMEMBERED: usize = 256;
 
+/// Why a batch is not taken.
+const NO_BATCHES: &str = "a batch, which this revision does not have";
+
 /// What a request wants beside its params.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RequestOptions {
@@ -259,44 +262,55 @@ impl Connection {
         match Message::parse(message) {
             Ok(message) => self.handle_parsed(now, message),
             Err(Malformed::Batch) => self.handle_batch(now, message),
-            Err(malformed) => self.handle_malformed(&malformed, message),
+            Err(malformed) => self.handle_malformed(now, &malformed, message),
         }
     }
 
     /// A broken answer that names a request fails it at once; anything else is noise.
-    fn handle_malformed(&mut self, malformed: &Malformed, bytes: &[u8]) {
-        if let Malformed::NotAMessage {
-            id: Some(id),
-            answers: true,
-            ..
-        } = malformed
-            && let Some(Sent::Call(_)) = self.sent.get(id)
-        {
-            self.sent.close(id);
-            let answer = Answer::Invalid(format!("not a message: {malformed}"));
-            self.events.push_back(Event::Answered { id: id.clone(), answer });
+    fn handle_malformed(&mut self, now: Duration, malformed: &Malformed, bytes: &[u8]) {
+        let broken = if let Some(id) = malformed.id() {
+            answers(malformed).then(|| id.clone())
+        } else {
+            // What can be read of it may name one.
+            let head = read_head(bytes);
+            head.id.filter(|_| head.answers)
+        };
+        if let Some(id) = broken {
+            self.answer_broken(now, &id, format!("not a message: {malformed}"));
         }
         self.noise(NoiseReason::NotAMessage(malformed.to_string()), bytes);
     }
 
+    /// A request was answered by something that cannot be used. An id that does not wait is ignored.
+    fn answer_broken(&mut self, now: Duration, id: &RequestId, why: String) {
+        match self.sent.close(id) {
+            Some(Sent::Probe) => self.not_modern(now, ConnectError::Invalid(why)),
+            Some(Sent::Initialize) => self.fail(ConnectError::Invalid(why)),
+            Some(Sent::Call(_)) => self.events.push_back(Event::Answered {
+                id: id.clone(),
+                answer: Answer::Invalid(why),
+            }),
+            None => {}
+        }
+    }
+
     fn handle_batch(&mut self, now: Duration, message: &[u8]) {
         let parts = Message::split_batch(message).unwrap_or_default();
-        if !self
+        let has_batches = self
             .agreement
             .as_ref()
-            .is_some_and(|agreement| agreement.profile.batches)
-        {
-            self.noise(
-                NoiseReason::NotAMessage("a batch, which this revision does not have".to_owned()),
-                message,
-            );
-            return;
-        }
+            .is_some_and(|agreement| agreement.profile.batches);
         for part in parts {
-            match Message::parse(part.get().as_bytes()) {
-                Ok(message) => self.handle_parsed(now, message),
-                Err(malformed) => self.handle_malformed(&malformed, part.get().as_bytes()),
+            let part = part.get().as_bytes();
+            match Message::parse(part) {
+                Ok(parsed) if has_batches => self.handle_parsed(now, parsed),
+                Err(malformed) if has_batches => self.handle_malformed(now, &malformed, part),
+                Ok(Message::Response { id: Some(id), .. }) => self.answer_broken(now, &id, NO_BATCHES.to_owned()),
+                Ok(_) | Err(_) => {}
             }
+        }
+        if !has_batches {
+            self.noise(NoiseReason::NotAMessage(NO_BATCHES.to_owned()), message);
         }
     }
 
@@ -324,6 +338,16 @@ impl Connection {
                 answer: Answer::Undelivered(undelivered),
             }),
             None => {}
+        }
+    }
+
+    /// Takes the news that the server forgot this connection and was met anew: it does not know any more what it asked
+    /// before, and may ask something else under the same id.
+    pub fn handle_renewed(&mut self, now: Duration) {
+        let asked: Vec<RequestId> = self.asked.iter().cloned().collect();
+        for id in asked {
+            self.take_asked(now, &id);
+            self.events.push_back(Event::AskWithdrawn { id });
         }
     }
 
@@ -588,6 +612,11 @@ impl Connection {
     }
 }
 
+/// Whether it was meant as an answer.
+fn answers(malformed: &Malformed) -> bool {
+    matches!(malformed, Malformed::NotAMessage { answers: true, .. })
+}
+
 /// Decodes params; absent ones are an empty object.
 fn decode<T: DeserializeOwned>(params: Option<&RawValue>) -> serde_json::Result<T> {
     serde_json::from_str(params.map_or("{}", RawValue::get))
@@ -608,3 +637,7 @@ fn read_result_type(result: &RawValue) -> Result<ResultType, String> {
 #[cfg(test)]
 #[path = "undelivered_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "broken_tests.rs"]
+mod broken_tests;
