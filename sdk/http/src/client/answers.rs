@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use trunkline_transport::Received;
-use trunkline_types::{ErrorObject, Method, RequestId, encode};
+use trunkline_types::{ErrorObject, Method, RequestId, code, encode};
 
 use super::event_link::is_other_transport;
 use super::exchange::Step;
@@ -206,8 +206,11 @@ impl Http {
             return Goes::Over;
         }
         // A session that is not known any more says nothing else than that, whatever else stands in the body
-        // (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
-        if refusal.status == StatusCode::NOT_FOUND && self.in_session(&job.outgoing) {
+        // (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management), but for a
+        // server that answers an unknown method so.
+        let unknown_method =
+            || said::read_error(&refusal.body).is_some_and(|error| error.code == code::METHOD_NOT_FOUND);
+        if refusal.status == StatusCode::NOT_FOUND && self.in_session(&job.outgoing) && !unknown_method() {
             self.finish(&job.outgoing);
             self.session_refused(job.outgoing.clone());
             return Goes::Over;

@@ -157,6 +157,21 @@ async fn a_server_that_is_away_meanwhile_is_tried_again_with_the_next_message() 
     assert_eq!(wire.message().await["id"], 3);
 }
 
+/// Some servers answer an unknown method with the status of the modern era; their session lives on.
+#[tokio::test]
+async fn an_unknown_method_ends_no_session() {
+    let (mut server, mut wire) = connect().await;
+    wire.request(2, "prompts/list", json!({}));
+    wire.while_(server.expect("prompts/list"))
+        .await
+        .error(404, -32601, "Method not found")
+        .await;
+    assert_eq!(wire.message().await["error"]["code"], -32601);
+    wire.request(3, "tools/list", json!({}));
+    let asked = wire.while_(server.expect("tools/list")).await;
+    assert_eq!(asked.header("mcp-session-id"), Some("old"));
+}
+
 #[tokio::test]
 async fn without_a_session_404_is_just_a_refusal() {
     let mut server = Server::start().await;
