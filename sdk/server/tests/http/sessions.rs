@@ -359,7 +359,6 @@ async fn a_session_that_nobody_uses_ends() {
     );
 }
 
-/// A connection that waits is use, and an abandoned handler is none: a dead client must not hold its session for ever.
 /// Who opens sessions and leaves them does not keep others out; who uses one keeps it.
 #[tokio::test(start_paused = true)]
 async fn the_session_that_was_left_for_longest_makes_room() {
@@ -395,6 +394,7 @@ async fn the_session_that_was_left_for_longest_makes_room() {
     drop(listening);
 }
 
+/// A connection that waits is use, and an abandoned handler is none: a dead client must not hold its session for ever.
 #[tokio::test(start_paused = true)]
 async fn a_session_is_in_use_while_a_connection_waits() {
     use crate::tower::{begin, plain};
