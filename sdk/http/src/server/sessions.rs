@@ -74,6 +74,10 @@ impl Sessions {
             return false;
         }
         let mut table = self.lock();
+        // Another one may have taken the room.
+        if table.sessions.len() >= self.most {
+            return false;
+        }
         table.sessions.insert(session.id, session);
         if !std::mem::replace(&mut table.is_watched, true) {
             tokio::spawn(watch(Arc::downgrade(self)));
@@ -138,5 +142,39 @@ async fn watch(sessions: Weak<Sessions>) {
         if !sessions.look() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trunkline_proto::server::Config;
+
+    use super::super::budget::Budget;
+    use super::*;
+
+    #[test]
+    fn the_bound_holds_however_many_open_sessions_at_once() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        for _ in 0..50 {
+            let sessions = Arc::new(Sessions::new(5, ROUND));
+            let opened: usize = std::thread::scope(|scope| {
+                let openers: Vec<_> = (0..8)
+                    .map(|_| {
+                        scope.spawn(|| {
+                            let _entered = runtime.enter();
+                            (0..4).filter(|_| sessions.open(session())).count()
+                        })
+                    })
+                    .collect();
+                openers.into_iter().map(|opener| opener.join().unwrap()).sum()
+            });
+            assert_eq!((opened, sessions.len()), (5, 5));
+        }
+    }
+
+    fn session() -> Arc<Session> {
+        let (config, budget) = (Arc::new(Config::new("s", "1")), Arc::new(Budget::new(0)));
+        let id = SessionId::random().unwrap();
+        Session::new(id, String::new(), config, Streams::Several, budget, ROUND)
     }
 }
