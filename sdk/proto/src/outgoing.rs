@@ -38,6 +38,13 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
+    /// How long a client may take to answer a request of the server's: a person may have to think. Ten minutes
+    /// without a sign, half an hour in all.
+    pub const ASK: Self = Self {
+        idle: Duration::from_secs(600),
+        total: Duration::from_secs(1800),
+    };
+
     /// One wait, which progress does not extend.
     pub fn fixed(wait: Duration) -> Self {
         Self {

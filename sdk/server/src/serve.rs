@@ -34,11 +34,6 @@ const CLOSE: Duration = Duration::from_secs(1);
 const HIGH_WATER: usize = 1024 * 1024;
 /// How many messages are taken before what they caused is written.
 const READ_AT_ONCE: usize = 128;
-/// How long a client may take to answer a request of the server's: a person may have to think.
-const ASK: Timeouts = Timeouts {
-    idle: Duration::from_secs(600),
-    total: Duration::from_secs(1800),
-};
 
 /// Whoever speaks over a transport of this kind is not authenticated.
 const NOBODY: &str = "";
@@ -300,7 +295,7 @@ impl<T: Transport> Driver<T> {
                 Outbound::Ask(_, waiting) if waiting.is_closed() => {}
                 Outbound::Ask(request, waiting) => {
                     let now = self.now();
-                    match self.connection.ask(now, &request, ASK) {
+                    match self.connection.ask(now, &request, Timeouts::ASK) {
                         _ if self.ended.is_some() => drop(waiting),
                         Ok(ask) => {
                             self.asked.insert(ask, waiting);

@@ -34,6 +34,9 @@ use crate::header;
 /// Why nothing new is begun.
 pub(super) const STOPPING: &str = "the server is shutting down";
 
+/// Why there is no session.
+pub(super) const NAMELESS: &str = "the system gives no randomness to name a session with";
+
 /// The shortest silence after which a sign of life is given.
 const LEAST_KEEP_ALIVE: Duration = Duration::from_millis(10);
 

@@ -11,7 +11,7 @@ use trunkline_types::{Era, ErrorObject, Message, encode};
 
 use super::accept::{EVENTS, accepts};
 use super::body::{Events, OnLeave, Source};
-use super::endpoint::{Inner, STOPPING};
+use super::endpoint::{Inner, NAMELESS, STOPPING};
 use super::headers::Repeated;
 use super::reply::{self, Response};
 use super::running::Taken;
@@ -29,13 +29,13 @@ const SESSION: &str = "sessionId=";
 /// Opens the stream of a new session. Its first event tells where to send messages.
 pub(super) fn open(inner: &Arc<Inner>, parts: &Parts) -> Response {
     if !accepts(&parts.headers, EVENTS) {
-        return reply::refused(StatusCode::NOT_ACCEPTABLE, "`Accept` must allow text/event-stream");
+        return reply::takes_no_events();
     }
     let Some(stopping) = inner.stopping() else {
         return reply::busy(None, STOPPING);
     };
     let Some(session) = inner.new_session(super::principal(parts), Streams::One) else {
-        return reply::busy(None, "the system gives no randomness to name a session with");
+        return reply::busy(None, NAMELESS);
     };
     let stream = session.open_stream(&mut session.lock());
     if !inner.sessions.open(Arc::clone(&session)) {

@@ -11,7 +11,7 @@ use trunkline_types::{Era, Message, Method, RequestId, code};
 use super::accept::{EVENTS, JSON, accepts};
 use super::begun::{Begun, Waiting};
 use super::body::{Events, OnLeave, Source};
-use super::endpoint::{Inner, STOPPING};
+use super::endpoint::{Inner, NAMELESS, STOPPING};
 use super::headers;
 use super::reply::{self, Refusal, Response};
 use super::running::Taken;
@@ -93,7 +93,7 @@ fn open(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8
         return reply::busy(id.as_ref(), FULL);
     }
     let Some(session) = inner.new_session(super::principal(parts), Streams::Several) else {
-        return reply::busy(id.as_ref(), "the system gives no randomness to name a session with");
+        return reply::busy(id.as_ref(), NAMELESS);
     };
     let answer = match session.take(read, body) {
         Taken::Answered(answer) => answer,
@@ -155,7 +155,7 @@ fn check_version(inner: &Inner, parts: &Parts) -> Result<(), Refusal> {
 /// Opens a stream that belongs to no request, or goes on with one that broke.
 pub(super) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response {
     if !accepts(&parts.headers, EVENTS) {
-        return reply::refused(StatusCode::NOT_ACCEPTABLE, "`Accept` must allow text/event-stream");
+        return reply::takes_no_events();
     }
     let session = match find(inner, parts) {
         Ok(session) => session,

@@ -90,6 +90,11 @@ pub(super) fn not_acceptable(id: Option<&RequestId>) -> Response {
     error(StatusCode::NOT_ACCEPTABLE, id, &ErrorObject::invalid_request(why))
 }
 
+/// The client does not take the stream that it asks for.
+pub(super) fn takes_no_events() -> Response {
+    refused(StatusCode::NOT_ACCEPTABLE, "`Accept` must allow text/event-stream")
+}
+
 /// There is no room now, but there will be; under the request's id where it is known.
 pub(super) fn busy(id: Option<&RequestId>, why: impl Into<String>) -> Response {
     let mut response = error(StatusCode::SERVICE_UNAVAILABLE, id, &ErrorObject::internal(why));

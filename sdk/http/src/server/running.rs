@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::Value;
@@ -17,12 +16,6 @@ use super::application::{Application, ApplicationRequest, Asking, Reply};
 use super::reply::{self, Refusal};
 use super::session::{Session, State};
 use super::stream::Stream;
-
-/// How long a client may take to answer a request of the server's: a person may have to think.
-const ASK: Timeouts = Timeouts {
-    idle: Duration::from_secs(600),
-    total: Duration::from_secs(1800),
-};
 
 /// How many bytes a message may have before there is an agreement: what a client says of itself is kept as long as
 /// its session.
@@ -244,7 +237,7 @@ impl Session {
         let Some(stream) = self.stream_of(&state, stream) else {
             return;
         };
-        match state.connection.ask(now, request, ASK) {
+        match state.connection.ask(now, request, Timeouts::ASK) {
             Ok(ask) => {
                 for question in state.said() {
                     stream.push(question);

@@ -1,6 +1,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
+use std::time::Duration;
 
 use trunkline_proto::server::Config;
 use trunkline_types::{ListCapability, Revision, ServerCapabilities};
