@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 
 use tokio::net::{TcpListener, ToSocketAddrs};
 use trunkline_http::header::MirroredParams;
-use trunkline_http::server::{Answering, Application, ApplicationRequest, Endpoint, Listener, News, Options};
-use trunkline_proto::server::Config;
+use trunkline_http::server::{Answering, Application, ApplicationRequest, Endpoint, Listener, Options};
+use trunkline_proto::server::{Config, News};
 
 use crate::context::{Origin, Outlet, Sending};
 use crate::registry;
@@ -109,10 +109,7 @@ impl Application for Served {
 
 impl trunkline_http::server::Changes for registry::Changes {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<News> {
-        Self::poll_next(self, cx).map(|news| match news {
-            registry::News::Change(change) => News::Change(change),
-            registry::News::Everything => News::Everything,
-        })
+        Self::poll_next(self, cx)
     }
 
     fn watch(&mut self, principal: &str, tasks: BTreeSet<String>) {

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use tokio::sync::broadcast;
 use trunkline_proto::Sealer;
-use trunkline_proto::server::{Change, Config};
+use trunkline_proto::server::{Change, Config, News};
 use trunkline_types::{Extension, Extra, ListCapability, Resource, ResourcesCapability, ServerCapabilities};
 
 use crate::completion::{CompletionEntry, CompletionKey};
@@ -165,15 +165,6 @@ impl Registry {
         }
         Ok(())
     }
-}
-
-/// What a connection hears of changes.
-#[derive(Debug, Clone)]
-pub(crate) enum News {
-    /// Something changed.
-    Change(Change),
-    /// Some changes were missed: everything may have changed.
-    Everything,
 }
 
 /// The changes that one connection has not heard of yet.

@@ -21,7 +21,7 @@ use trunkline_types::{ErrorObject, RequestId};
 
 use crate::context::{NOTICES_HELD, Origin, Outbound, Outlet, Sending};
 use crate::panics::{Panicked, caught, panicked};
-use crate::registry::{Changes, News, Shared};
+use crate::registry::{Changes, Shared};
 use crate::service::RequestService;
 use crate::{BoxFuture, Reply, ServeError, ServerRequest};
 
@@ -329,8 +329,7 @@ impl<T: Transport> Driver<T> {
         // While the client does not read, changes are left where they are, and lost ones sum up to one lag.
         while self.transport.queued() <= HIGH_WATER {
             match self.changes.poll_next(cx) {
-                Poll::Ready(News::Change(change)) => self.connection.publish(&change),
-                Poll::Ready(News::Everything) => self.connection.publish_all(),
+                Poll::Ready(news) => self.connection.tell(&news),
                 Poll::Pending => break,
             }
             self.transmit();

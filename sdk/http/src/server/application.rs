@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
-use trunkline_proto::server::{AskError, Change, ClientFacts, Config};
+use trunkline_proto::server::{AskError, ClientFacts, Config, News};
 use trunkline_types::{ErrorObject, InputRequest, LogLevel, Method, Profile, RequestMeta};
 
 use crate::header::MirroredParams;
@@ -70,15 +70,6 @@ pub trait Outlet: fmt::Debug + Send + Sync {
 
     /// Lets go of the connection that the client waits on, if it may come back for the rest.
     fn release(&self, retry: Duration);
-}
-
-/// What a stream hears of changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
-    /// Something changed.
-    Change(Change),
-    /// Some changes were missed: everything may have changed.
-    Everything,
 }
 
 /// The changes that one stream has not heard of yet.

@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, Sleep};
 use trunkline_proto::server::Connection;
 
-use super::application::{Changes, News};
+use super::application::Changes;
 use super::session::{Attending, Session};
 use super::sessions::Sessions;
 use super::stream::{Carried, Carrier, Stream};
@@ -202,10 +202,7 @@ impl Events {
             Source::Handler => {}
             Source::Connection(connection, changes) => {
                 while let Poll::Ready(news) = changes.poll_next(cx) {
-                    match news {
-                        News::Change(change) => connection.publish(&change),
-                        News::Everything => connection.publish_all(),
-                    }
+                    connection.tell(&news);
                     while let Some(notice) = connection.poll_transmit() {
                         super::application::Outlet::notify(&*self.stream, notice);
                     }

@@ -30,11 +30,12 @@ mod sessions;
 mod stalled;
 mod stream;
 
-pub use application::{Answering, Application, ApplicationRequest, Asking, Changes, News, Outlet, Reply};
+pub use application::{Answering, Application, ApplicationRequest, Asking, Changes, Outlet, Reply};
 pub use body::Body;
 pub use endpoint::Endpoint;
 pub use listen::Listener;
 pub use options::Options;
+pub use trunkline_proto::server::News;
 
 /// Who was authenticated. Whatever checks that puts it into the extensions of the HTTP request; a session belongs to
 /// the principal that opened it.

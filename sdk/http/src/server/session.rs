@@ -9,10 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use trunkline_proto::server::{AskId, Config, Connection, Incoming};
+use trunkline_proto::server::{AskId, Config, Connection, Incoming, News};
 use trunkline_types::{Profile, RequestId};
 
-use super::application::News;
 use super::budget::Budget;
 use super::running::{Asked, Running};
 use super::session_id::SessionId;
@@ -237,10 +236,7 @@ impl Session {
         if !self.speaks(&state, stream) {
             return;
         }
-        match news {
-            News::Change(change) => state.connection.publish(change),
-            News::Everything => state.connection.publish_all(),
-        }
+        state.connection.tell(news);
         for notice in state.said() {
             super::application::Outlet::notify(&**stream, notice);
         }

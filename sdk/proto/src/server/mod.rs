@@ -25,7 +25,7 @@ use batch::Batches;
 pub use config::{Config, Limits};
 use garbage::Garbage;
 use subscriptions::Subscriptions;
-pub use subscriptions::{Change, MAX_ADDRESS, MAX_WATCHED};
+pub use subscriptions::{Change, MAX_ADDRESS, MAX_WATCHED, News};
 
 /// Who the client is and what it can do: for the connection (legacy) or for one request (modern).
 #[derive(Debug, Clone, Default, PartialEq)]

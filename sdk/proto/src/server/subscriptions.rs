@@ -29,6 +29,15 @@ pub enum Change {
     Task(Arc<Task>),
 }
 
+/// What a connection hears of changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// Something changed.
+    Change(Change),
+    /// Some changes were missed: everything may have changed.
+    Everything,
+}
+
 impl Change {
     fn method(&self) -> Method {
         match self {
@@ -238,6 +247,14 @@ impl Connection {
             .flat_map(|filter| filter.task_ids.iter().flatten())
             .cloned()
             .collect()
+    }
+
+    /// Tells whoever wants to know what there is of news.
+    pub fn tell(&mut self, news: &News) {
+        match news {
+            News::Change(change) => self.publish(change),
+            News::Everything => self.publish_all(),
+        }
     }
 
     /// Tells that everything may have changed, tasks excepted: some changes were lost on their way here.
