@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpListener;
 use trunkline_http::client::{Proxies, Remote};
 use trunkline_transport::Received;
 
-use crate::server::Server;
+use crate::server::{Server, bind};
 use crate::wire::Wire;
 
 fn call(wire: &mut Wire) {
@@ -17,7 +16,7 @@ fn call(wire: &mut Wire) {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_ran_nothing() {
-    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let socket = bind().await;
     let address = socket.local_addr().unwrap();
     drop(socket);
     for url in [
@@ -35,7 +34,7 @@ async fn a_server_that_is_not_there_ran_nothing() {
 
 #[tokio::test]
 async fn tls_to_a_server_without_it_ran_nothing() {
-    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let socket = bind().await;
     let url = format!("https://{}/mcp", socket.local_addr().unwrap());
     tokio::spawn(async move {
         let (mut stream, _) = socket.accept().await.unwrap();
@@ -53,7 +52,7 @@ async fn tls_to_a_server_without_it_ran_nothing() {
 #[tokio::test]
 async fn a_connection_that_does_not_come_about_is_given_up() {
     // It accepts, and then it says nothing to the handshake of TLS.
-    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let socket = bind().await;
     let url = format!("https://{}/mcp", socket.local_addr().unwrap());
     let mut wire = Wire::open(&Remote::new(url).connect_wait(Duration::from_millis(100)));
     call(&mut wire);

@@ -1,8 +1,9 @@
 //! A server that does what the test says: it hands out requests as they come and writes what it is told.
 
+use std::collections::HashSet;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -18,6 +19,21 @@ pub(crate) async fn soon<T>(waited_for: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, waited_for).await.expect("nothing came")
 }
 
+/// A socket at an address that no test of this process had before: a client remembers which servers are legacy by
+/// their address, and the system gives a port again once its server is gone.
+pub(crate) async fn bind() -> TcpListener {
+    static USED: Mutex<Option<HashSet<u16>>> = Mutex::new(None);
+    let mut refused = Vec::new();
+    loop {
+        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = socket.local_addr().unwrap().port();
+        if USED.lock().unwrap().get_or_insert_default().insert(port) {
+            return socket;
+        }
+        refused.push(socket);
+    }
+}
+
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     asked: mpsc::UnboundedReceiver<Asked>,
@@ -28,7 +44,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start() -> Self {
-        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let socket = bind().await;
         let address = socket.local_addr().unwrap();
         let (sender, asked) = mpsc::unbounded_channel();
         let connections = Arc::new(AtomicUsize::new(0));
