@@ -57,7 +57,11 @@ const LIGHT: &[(&str, &[&str])] = &[
 const MAY_NAME_REVISIONS: &[&str] = &["sdk/types/src/revision.rs", "sdk/types/src/method.rs"];
 
 /// The only places that print: the output modules of the two commands, and the last words of the bench server.
-const MAY_PRINT: &[&str] = &["app/cli/src/output.rs", "xtask/src/output.rs", "bench/server/src/main.rs"];
+const MAY_PRINT: &[&str] = &[
+    "app/cli/src/output.rs",
+    "xtask/src/output.rs",
+    "bench/server/src/main.rs",
+];
 
 /// The only file with unsafe code: the session of a child.
 const MAY_BE_UNSAFE: &str = "sdk/transport/src/process/session.rs";

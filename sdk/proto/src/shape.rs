@@ -3,6 +3,7 @@
 //! Servers make results in the shape of the newest revision; here they get what that revision requires,
 //! or lose what an older one does not know.
 
+use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use trunkline_types::{
@@ -17,6 +18,23 @@ pub struct Shape<'a> {
     pub profile: &'static Profile,
     /// The server, named in each modern result.
     pub server: &'a Implementation,
+}
+
+/// A result as the modern era writes it.
+#[derive(Serialize)]
+struct Typed<'a, R> {
+    #[serde(rename = "resultType")]
+    kind: &'a ResultType,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<ServerInfo<'a>>,
+    #[serde(flatten)]
+    result: &'a R,
+}
+
+#[derive(Serialize)]
+struct ServerInfo<'a> {
+    #[serde(rename = "io.modelcontextprotocol/serverInfo")]
+    server: &'a Implementation,
 }
 
 impl Shape<'_> {
@@ -45,17 +63,20 @@ impl Shape<'_> {
         if !self.profile.result_type {
             return serde_json::value::to_raw_value(result);
         }
-        let server = serde_json::to_value(self.server)?;
-        result.meta_mut().entry(meta_key::SERVER_INFO).or_insert(server);
-        let body = serde_json::to_string(result)?;
-        let mut text = String::with_capacity(body.len() + 40);
-        text.push_str("{\"resultType\":");
-        text.push_str(&serde_json::to_string(kind)?);
-        if body.len() > 2 {
-            text.push(',');
+        if result.meta_mut().is_empty() {
+            // Almost every result: nothing is built to name the server.
+            let meta = Some(ServerInfo { server: self.server });
+            return serde_json::value::to_raw_value(&Typed { kind, meta, result });
         }
-        text.push_str(&body[1..]);
-        RawValue::from_string(text)
+        if !result.meta_mut().contains_key(meta_key::SERVER_INFO) {
+            let server = serde_json::to_value(self.server)?;
+            result.meta_mut().insert(meta_key::SERVER_INFO.to_owned(), server);
+        }
+        serde_json::value::to_raw_value(&Typed {
+            kind,
+            meta: None,
+            result,
+        })
     }
 
     /// Fits a tool result: structured content and content types that the revision knows.

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use trunkline_proto::{Sealed, Sealer, Shape};
@@ -27,11 +26,10 @@ const STATE_LIFETIME: u64 = 900;
 pub(crate) const REFUSED: &str = "io.trunkline/refused";
 
 /// What a client sends along when it answers questions.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct Answered {
-    input_responses: Option<Map<String, Value>>,
-    request_state: Option<String>,
+#[derive(Debug, Default)]
+pub(crate) struct Answered {
+    pub(crate) responses: Option<Map<String, Value>>,
+    pub(crate) state: Option<String>,
 }
 
 pub(crate) enum Ran<T> {
@@ -107,27 +105,15 @@ impl Attempts {
     }
 
     /// The first attempt, or the next one if the client answers questions of an earlier one.
-    pub(crate) fn open(asking: &Asking<'_, impl Fn() -> Value>) -> Result<Self, ErrorObject> {
+    pub(crate) fn open(asking: &Asking<'_, impl Fn() -> Value>, answered: Answered) -> Result<Self, ErrorObject> {
         let mut attempts = Self::default();
         let request = asking.request;
-        let Some(params) = request
-            .params
-            .as_deref()
-            .map(RawValue::get)
-            .filter(|_| request.origin.profile.input_required)
-        else {
+        if !request.origin.profile.input_required {
             return Ok(attempts);
-        };
-        // Almost every request carries neither; then its params are not read again.
-        let answered: Answered = if params.contains("requestState") || params.contains("inputResponses") {
-            serde_json::from_str(params)
-                .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))?
-        } else {
-            Answered::default()
-        };
-        let given = answered.input_responses.unwrap_or_default();
+        }
+        let given = answered.responses.unwrap_or_default();
         check_answers(&given)?;
-        let Some(state) = answered.request_state else {
+        let Some(state) = answered.state else {
             // Nothing was asked yet. What a question is named for is kept for it.
             let named = given
                 .into_iter()
@@ -169,7 +155,7 @@ impl Attempts {
         &mut self,
         origin: &Arc<Origin>,
         task: Option<Arc<Live>>,
-        start: impl Fn(&Context) -> Result<BoxFuture<T>, ErrorObject>,
+        start: impl FnOnce(&Context) -> Result<BoxFuture<T>, ErrorObject>,
     ) -> Result<Attempt<T>, ErrorObject> {
         let answers = std::mem::take(&mut self.answers);
         let questions = Arc::new(Mutex::new(Questions::new(answers, task)));
@@ -200,11 +186,11 @@ impl Attempts {
     pub(crate) async fn run<T>(
         &mut self,
         asking: &Asking<'_, impl Fn() -> Value>,
-        start: impl Fn(&Context) -> Result<BoxFuture<T>, ErrorObject>,
+        mut start: impl FnMut(&Context) -> Result<BoxFuture<T>, ErrorObject>,
     ) -> Result<Ran<T>, ErrorObject> {
         self.spend(&asking.request.origin.shared)?;
         loop {
-            let mut attempt = self.begin(&asking.request.origin, None, &start)?;
+            let mut attempt = self.begin(&asking.request.origin, None, &mut start)?;
             let wanted = loop {
                 match attempt.stop().await {
                     Stop::Done(done) => return Ok(Ran::Done(done)),
@@ -213,7 +199,8 @@ impl Attempts {
                 }
             };
             self.next_round(attempt)?;
-            if let Some(reply) = self.ask(asking, wanted).await? {
+            // In a box: most requests ask nothing, and are smaller without it.
+            if let Some(reply) = Box::pin(self.ask(asking, wanted)).await? {
                 return Ok(Ran::Asks(reply));
             }
         }

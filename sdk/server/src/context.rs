@@ -89,7 +89,7 @@ pub(crate) struct Origin {
     pub(crate) shared: Arc<Shared>,
     pub(crate) profile: &'static Profile,
     pub(crate) client: Arc<ClientFacts>,
-    pub(crate) meta: RequestMeta,
+    pub(crate) meta: Arc<RequestMeta>,
     pub(crate) log_level: Option<LogLevel>,
     pub(crate) principal: String,
     pub(crate) outlet: Outlet,

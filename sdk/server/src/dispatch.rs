@@ -14,11 +14,12 @@ use trunkline_types::{
     ReadResourceParams, ReadResourceResult, clip, code,
 };
 
-use crate::attempts::{Asking, Attempts, Ran};
+use crate::attempts::{Answered, Asking, Attempts, Ran};
 use crate::completion::{self, Completing};
 use crate::error::Kind;
 use crate::page::page;
 use crate::registry::Registry;
+use crate::reply::complete_text;
 use crate::resource::not_found;
 use crate::task::{self, Job, Mode};
 use crate::tool::Registered;
@@ -32,9 +33,24 @@ struct CallParams<'a> {
     name: Cow<'a, str>,
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    input_responses: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    request_state: Option<&'a RawValue>,
 }
 
 impl CallParams<'_> {
+    /// What the client answers with. Only the modern era knows it; before, it is not looked at.
+    fn answered(&self, request: &ServerRequest) -> Result<Answered, ErrorObject> {
+        if !request.origin.profile.input_required {
+            return Ok(Answered::default());
+        }
+        Ok(Answered {
+            responses: self.input_responses.map(|raw| decode(Some(raw))).transpose()?.flatten(),
+            state: self.request_state.map(|raw| decode(Some(raw))).transpose()?.flatten(),
+        })
+    }
+
     /// The arguments. Absent and null are an empty object.
     fn given(&self) -> serde_json::Result<Value> {
         let given = self.arguments.filter(|raw| raw.get() != "null");
@@ -58,12 +74,13 @@ async fn route(request: &ServerRequest, registry: &Arc<Registry>) -> Reply {
     let params = request.params.as_deref();
     match request.method {
         Method::CallTool => call_tool(request, registry).await,
-        Method::GetPrompt => get_prompt(request, registry).await,
-        Method::ReadResource => read_resource(request, registry).await,
-        Method::Complete => complete(request, registry).await,
-        Method::GetTask => task::get(request, registry, &shape(request, registry)).await,
-        Method::UpdateTask => task::update(request, registry, &shape(request, registry)).await,
-        Method::CancelTask => task::cancel(request, registry, &shape(request, registry)).await,
+        // In boxes, so that a tool call, which is nearly every request, is no larger than it has to be.
+        Method::GetPrompt => Box::pin(get_prompt(request, registry)).await,
+        Method::ReadResource => Box::pin(read_resource(request, registry)).await,
+        Method::Complete => Box::pin(complete(request, registry)).await,
+        Method::GetTask => Box::pin(task::get(request, registry, &shape(request, registry))).await,
+        Method::UpdateTask => Box::pin(task::update(request, registry, &shape(request, registry))).await,
+        Method::CancelTask => Box::pin(task::cancel(request, registry, &shape(request, registry))).await,
         Method::ListTools | Method::ListPrompts | Method::ListResources | Method::ListResourceTemplates => {
             let cursor = decode::<ListParams>(params)?.cursor;
             list(request, registry, cursor.as_deref())
@@ -152,7 +169,7 @@ async fn call_tool(request: &ServerRequest, registry: &Arc<Registry>) -> Reply {
         shape: &shape,
         salient: || json!({ "name": name, "arguments": params.given().unwrap_or_default() }),
     };
-    let mut attempts = Attempts::open(&asking)?;
+    let mut attempts = Attempts::open(&asking, params.answered(request)?)?;
     if let Err(error) = tool.admit(request, attempts.is_first()) {
         return finish_call(&shape, Err(error));
     }
@@ -163,7 +180,16 @@ async fn call_tool(request: &ServerRequest, registry: &Arc<Registry>) -> Reply {
         };
     }
     let Mode::Task { tasks, on_demand } = mode else {
-        let start = |context: &Context| Ok(tool.start(arguments.clone(), context));
+        let mut checked = Some(arguments);
+        let start = |context: &Context| {
+            // A further attempt reads them again: most requests need but one.
+            if let Some(arguments) = checked.take() {
+                return Ok(tool.start(arguments, context));
+            }
+            let mut again = params.given().map_err(invalid)?;
+            tool.check_arguments(&mut again).map_err(ErrorObject::invalid_params)?;
+            Ok(tool.start(again, context))
+        };
         return match attempts.run(&asking, start).await? {
             Ran::Done(result) => conclude(&shape, tool, result),
             Ran::Asks(reply) => Ok(reply),
@@ -178,15 +204,16 @@ async fn call_tool(request: &ServerRequest, registry: &Arc<Registry>) -> Reply {
         attempts,
     };
     if on_demand {
-        task::run_on_demand(&tasks, job, &asking).await
+        Box::pin(task::run_on_demand(&tasks, job, &asking)).await
     } else {
-        tasks.start(job, None, &shape).await
+        Box::pin(tasks.start(job, None, &shape)).await
     }
 }
 
 /// The reply of a call from what its handler returned.
-pub(crate) fn conclude(shape: &Shape<'_>, tool: &Registered, result: Result<CallToolResult, ToolError>) -> Reply {
-    if let Ok(result) = &result {
+pub(crate) fn conclude(shape: &Shape<'_>, tool: &Registered, mut result: Result<CallToolResult, ToolError>) -> Reply {
+    if let Ok(result) = &mut result {
+        complete_text(result);
         tool.check_result(result).map_err(ErrorObject::internal)?;
     }
     finish_call(shape, result)
@@ -210,13 +237,17 @@ async fn get_prompt(request: &ServerRequest, registry: &Registry) -> Reply {
         )));
     };
     let arguments = params.arguments.unwrap_or_default();
+    let answered = Answered {
+        responses: params.input_responses,
+        state: params.request_state,
+    };
     let shape = shape(request, registry);
     let asking = Asking {
         request,
         shape: &shape,
         salient: || json!({ "name": params.name, "arguments": &arguments }),
     };
-    let mut attempts = Attempts::open(&asking)?;
+    let mut attempts = Attempts::open(&asking, answered)?;
     match attempts
         .run(&asking, |context| prompt.start(arguments.clone(), context))
         .await?
@@ -234,7 +265,14 @@ async fn get_prompt(request: &ServerRequest, registry: &Registry) -> Reply {
 }
 
 async fn read_resource(request: &ServerRequest, registry: &Registry) -> Reply {
-    let uri = decode::<ReadResourceParams>(request.params.as_deref())?.uri;
+    let params: ReadResourceParams = decode(request.params.as_deref())?;
+    let (uri, answered) = (
+        params.uri,
+        Answered {
+            responses: params.input_responses,
+            state: params.request_state,
+        },
+    );
     let found = registry
         .resources
         .get(&uri)
@@ -255,7 +293,7 @@ async fn read_resource(request: &ServerRequest, registry: &Registry) -> Reply {
         shape: &shape,
         salient: || json!({ "uri": uri }),
     };
-    let mut attempts = Attempts::open(&asking)?;
+    let mut attempts = Attempts::open(&asking, answered)?;
     match attempts
         .run(&asking, |context| Ok(read(uri.clone(), variables.clone(), context)))
         .await?

@@ -14,7 +14,6 @@ use trunkline_schema::Schema;
 use trunkline_types::{CallToolResult, Icon, Meta, ToolAnnotations};
 
 use crate::limit::RateLimit;
-use crate::reply::complete_text;
 use crate::schemas::input_schema;
 use crate::{BoxFuture, Context, DefinitionError, Handler, IntoToolResult, ServerRequest, TaskSupport, ToolError};
 
@@ -321,12 +320,7 @@ impl Registered {
     }
 
     pub(crate) fn start(&self, arguments: Value, context: &Context) -> BoxFuture<Result<CallToolResult, ToolError>> {
-        let running = (self.tool.run)(arguments, context);
-        Box::pin(async move {
-            let mut result = running.await?;
-            complete_text(&mut result);
-            Ok(result)
-        })
+        (self.tool.run)(arguments, context)
     }
 
     /// Checks a result that is no error against the output schema. Only the structured part counts

@@ -131,7 +131,9 @@ impl<'a> Message<'a> {
     }
 
     fn parse_object(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        let raw: RawEnvelope<'a> = serde_json::from_slice(bytes).map_err(|error| {
+        // Checked as a whole, so that no part of it is checked again.
+        let text = std::str::from_utf8(bytes).map_err(|error| Malformed::NotJson(error.to_string()))?;
+        let raw: RawEnvelope<'a> = serde_json::from_str(text).map_err(|error| {
             if error.is_data() {
                 // The one data error possible here is a member that occurs twice.
                 Malformed::NotAMessage {
@@ -165,19 +167,12 @@ impl<'a> Message<'a> {
         };
         match (raw.method, result, error) {
             (Some(method), None, None) => {
-                let Ok(method) = serde_json::from_str::<CowStr<'a>>(method.get()) else {
+                let Some(method) = string(method) else {
                     return refuse("`method` must be a string");
                 };
                 match (raw.id, id) {
-                    (None, _) => Ok(Self::Notification {
-                        method: method.0,
-                        params,
-                    }),
-                    (Some(_), Some(id)) => Ok(Self::Request {
-                        id,
-                        method: method.0,
-                        params,
-                    }),
+                    (None, _) => Ok(Self::Notification { method, params }),
+                    (Some(_), Some(id)) => Ok(Self::Request { id, method, params }),
                     (Some(_), None) => Err(Malformed::NotAMessage {
                         id: None,
                         why: "`id` must be a string or an integer",
@@ -228,9 +223,14 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A string that is borrowed when it has no escapes.
-#[derive(DeriveDeserialize)]
-struct CowStr<'a>(#[serde(borrow)] Cow<'a, str>);
+/// The text of a JSON string, borrowed where it has no escapes. `None` if it is something else.
+fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let inside = raw.get().strip_prefix('"')?.strip_suffix('"')?;
+    if inside.contains('\\') {
+        return serde_json::from_str(raw.get()).ok().map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(inside))
+}
 
 /// Encodes messages. Each function appends one JSON text without a line end.
 pub mod encode {

@@ -49,7 +49,7 @@ pub struct ApplicationRequest {
     /// The client, as far as this request may know.
     pub client: Arc<ClientFacts>,
     /// Its metadata.
-    pub meta: RequestMeta,
+    pub meta: Arc<RequestMeta>,
     /// The lowest level of log messages that the client wants; `None` for none.
     pub log_level: Option<LogLevel>,
     /// Who was authenticated; empty where nobody was.

@@ -4,6 +4,7 @@ mod batch;
 mod config;
 mod garbage;
 mod handshake;
+mod meta;
 mod subscriptions;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -24,6 +25,7 @@ use crate::prefix::read_head;
 use batch::Batches;
 pub use config::{Config, Limits};
 use garbage::Garbage;
+use meta::Metas;
 use subscriptions::Subscriptions;
 pub use subscriptions::{Change, MAX_ADDRESS, MAX_WATCHED, News};
 
@@ -48,7 +50,7 @@ pub struct IncomingRequest<'a> {
     /// The client, as far as this request may know.
     pub client: Arc<ClientFacts>,
     /// Its metadata.
-    pub meta: RequestMeta,
+    pub meta: Arc<RequestMeta>,
     /// The lowest level of log messages that the client wants for it; `None` for no messages.
     pub log_level: Option<LogLevel>,
     /// Its params, an object.
@@ -143,6 +145,7 @@ pub struct Connection {
     asks: Outgoing<()>,
     subscriptions: Subscriptions,
     garbage: Garbage,
+    metas: Metas,
     transmit: VecDeque<Vec<u8>>,
 }
 
@@ -157,6 +160,7 @@ impl Connection {
             asks: Outgoing::default(),
             subscriptions: Subscriptions::default(),
             garbage: Garbage::default(),
+            metas: Metas::default(),
             transmit: VecDeque::new(),
         }
     }
@@ -365,11 +369,11 @@ impl Connection {
         params: Option<&'a RawValue>,
         batch: Option<u64>,
     ) -> Result<Option<Accepted<'a>>, ErrorObject> {
-        let meta = request_meta(params)?;
-        let (profile, client, log_level) = match (&meta.protocol_version, &self.session) {
+        let said = self.metas.read(params)?;
+        let (profile, client, log_level) = match (&said.meta.protocol_version, &self.session) {
             (Some(version), _) => {
                 let profile = self.modern_profile(version)?;
-                (profile, modern_client(&meta)?, meta.log_level)
+                (profile, said.modern_client()?, said.meta.log_level)
             }
             (None, Session::Legacy { profile, client, level }) => (*profile, Arc::clone(client), Some(*level)),
             (None, Session::Fresh) => return self.before_handshake(id, method, params, batch).map(|()| None),
@@ -427,7 +431,7 @@ impl Connection {
                     method,
                     profile,
                     client,
-                    meta,
+                    meta: said.meta,
                     log_level,
                     params,
                 }))));
@@ -530,42 +534,8 @@ pub fn decode<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, Error
     serde_json::from_str(text).map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
 }
 
-/// Reads `_meta` out of params without reading the rest.
-fn request_meta(params: Option<&RawValue>) -> Result<RequestMeta, ErrorObject> {
-    #[derive(Deserialize)]
-    struct OnlyMeta<'a> {
-        #[serde(borrow, rename = "_meta")]
-        meta: Option<&'a RawValue>,
-    }
-    let Some(params) = params else {
-        return Ok(RequestMeta::default());
-    };
-    if !params.get().starts_with('{') {
-        return Err(ErrorObject::invalid_params("`params` must be an object"));
-    }
-    let only: OnlyMeta<'_> = decode_borrowed(params)?;
-    match only.meta {
-        Some(meta) => serde_json::from_str(meta.get())
-            .map_err(|error| ErrorObject::invalid_params(format!("invalid `_meta`: {error}"))),
-        None => Ok(RequestMeta::default()),
-    }
-}
-
 fn decode_borrowed<'a, T: Deserialize<'a>>(params: &'a RawValue) -> Result<T, ErrorObject> {
     serde_json::from_str(params.get()).map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
-}
-
-/// The client of a modern request: what the request itself says
-/// ([per-request fields](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta)).
-fn modern_client(meta: &RequestMeta) -> Result<Arc<ClientFacts>, ErrorObject> {
-    let Some(capabilities) = meta.client_capabilities.clone() else {
-        let missing = trunkline_types::meta_key::CLIENT_CAPABILITIES;
-        return Err(ErrorObject::invalid_params(format!("`_meta` needs `{missing}`")));
-    };
-    Ok(Arc::new(ClientFacts {
-        info: meta.client_info.clone().unwrap_or_default(),
-        capabilities,
-    }))
 }
 
 /// The result of methods that return nothing.

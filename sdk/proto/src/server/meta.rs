@@ -1,0 +1,159 @@
+//! The `_meta` of requests. A client says the same of itself in each one, so it is read again only when it differs.
+
+use std::sync::{Arc, LazyLock};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use trunkline_types::{ErrorObject, RequestMeta, meta_key};
+
+use super::{ClientFacts, decode_borrowed};
+
+/// The longest `_meta` that is kept to be recognized, in bytes.
+const KEPT: usize = 4 * 1024;
+
+/// What one request says beside its params.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Said {
+    pub(super) meta: Arc<RequestMeta>,
+    /// The client of a modern request, if it says what it can do.
+    client: Option<Arc<ClientFacts>>,
+}
+
+impl Said {
+    /// The client of a modern request: what the request itself says
+    /// ([per-request fields](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta)).
+    pub(super) fn modern_client(&self) -> Result<Arc<ClientFacts>, ErrorObject> {
+        self.client.clone().ok_or_else(|| {
+            let missing = meta_key::CLIENT_CAPABILITIES;
+            ErrorObject::invalid_params(format!("`_meta` needs `{missing}`"))
+        })
+    }
+}
+
+/// Reads what requests say. Remembers the last of it.
+#[derive(Debug, Default)]
+pub(super) struct Metas {
+    last: Option<(Box<str>, Said)>,
+}
+
+impl Metas {
+    /// Reads `_meta` out of params without reading the rest.
+    pub(super) fn read(&mut self, params: Option<&RawValue>) -> Result<Said, ErrorObject> {
+        #[derive(Deserialize)]
+        struct OnlyMeta<'a> {
+            #[serde(borrow, rename = "_meta")]
+            meta: Option<&'a RawValue>,
+        }
+        static NOTHING: LazyLock<Said> = LazyLock::new(Said::default);
+        let Some(params) = params else {
+            return Ok(NOTHING.clone());
+        };
+        if !params.get().starts_with('{') {
+            return Err(ErrorObject::invalid_params("`params` must be an object"));
+        }
+        // Almost every legacy request is without: then its params are not read twice.
+        if !may_have(params, "_meta") {
+            return Ok(NOTHING.clone());
+        }
+        let only: OnlyMeta<'_> = decode_borrowed(params)?;
+        let Some(text) = only.meta.map(RawValue::get) else {
+            return Ok(NOTHING.clone());
+        };
+        if let Some((known, said)) = &self.last
+            && **known == *text
+        {
+            return Ok(said.clone());
+        }
+        let meta: RequestMeta = serde_json::from_str(text)
+            .map_err(|error| ErrorObject::invalid_params(format!("invalid `_meta`: {error}")))?;
+        let client = meta.client_capabilities.clone().map(|capabilities| {
+            Arc::new(ClientFacts {
+                info: meta.client_info.clone().unwrap_or_default(),
+                capabilities,
+            })
+        });
+        // What names this one request will not come again.
+        let is_lasting = text.len() <= KEPT && meta.progress_token.is_none() && meta.extra.is_empty();
+        let said = Said {
+            meta: Arc::new(meta),
+            client,
+        };
+        if is_lasting {
+            self.last = Some((text.into(), said.clone()));
+        }
+        Ok(said)
+    }
+}
+
+/// Whether params may have a member of this name. Cheaper than to read them, and never wrong about a "no": a name can
+/// be written in another way only with an escape.
+fn may_have(params: &RawValue, name: &str) -> bool {
+    let text = params.get();
+    text.contains(name) || text.contains("\\u")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(metas: &mut Metas, params: &str) -> Result<Said, ErrorObject> {
+        let params = RawValue::from_string(params.to_owned()).unwrap();
+        metas.read(Some(&params))
+    }
+
+    fn from(name: &str, more: &str) -> String {
+        format!(
+            r#"{{"x":1,"_meta":{{"io.modelcontextprotocol/clientInfo":{{"name":"{name}","version":"1"}},"io.modelcontextprotocol/clientCapabilities":{{}}{more}}}}}"#
+        )
+    }
+
+    #[test]
+    fn a_client_that_repeats_itself_is_read_once() {
+        let mut metas = Metas::default();
+        let first = read(&mut metas, &from("a", "")).unwrap();
+        let again = read(&mut metas, &from("a", "")).unwrap();
+        assert!(Arc::ptr_eq(&first.meta, &again.meta));
+        let other = read(&mut metas, &from("b", "")).unwrap();
+        assert_eq!(other.modern_client().unwrap().info.name, "b");
+        assert_eq!(
+            read(&mut metas, &from("a", ""))
+                .unwrap()
+                .modern_client()
+                .unwrap()
+                .info
+                .name,
+            "a"
+        );
+    }
+
+    #[test]
+    fn what_names_one_request_is_not_kept() {
+        let mut metas = Metas::default();
+        let known = read(&mut metas, &from("a", "")).unwrap();
+        let token = read(&mut metas, &from("a", r#","progressToken":7"#)).unwrap();
+        assert_eq!(token.meta.progress_token, Some(7.into()));
+        let again = read(&mut metas, &from("a", "")).unwrap();
+        assert!(Arc::ptr_eq(&known.meta, &again.meta));
+        assert_eq!(again.meta.progress_token, None);
+    }
+
+    #[test]
+    fn what_is_kept_has_a_bound() {
+        for (length, is_kept) in [(KEPT, true), (KEPT + 1, false)] {
+            let mut metas = Metas::default();
+            let empty = from("", "").len() - r#"{"x":1,"_meta":}"#.len();
+            let params = from(&"n".repeat(length - empty), "");
+            let first = read(&mut metas, &params).unwrap();
+            let again = read(&mut metas, &params).unwrap();
+            assert_eq!(Arc::ptr_eq(&first.meta, &again.meta), is_kept, "{length}");
+        }
+    }
+
+    #[test]
+    fn an_escaped_name_is_a_name() {
+        let said = read(&mut Metas::default(), r#"{"\u005fmeta":{"progressToken":1}}"#).unwrap();
+        assert_eq!(said.meta.progress_token, Some(1.into()));
+        assert!(read(&mut Metas::default(), r#"{"_meta":1}"#).is_err());
+        assert!(read(&mut Metas::default(), "[]").is_err());
+    }
+}
