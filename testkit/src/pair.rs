@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use trunkline::proto::{client, server};
 use trunkline::types::{
-    ErrorObject, Extra, InputRequest, ListCapability, Method, RequestId, ResourcesCapability, Revision,
+    ErrorObject, Extra, InputRequest, JsonText, ListCapability, Method, RequestId, ResourcesCapability, Revision,
     ServerCapabilities,
 };
 
@@ -198,7 +198,7 @@ impl Pair {
 
     /// Finishes one request.
     pub fn finish(&mut self, id: &RequestId, outcome: Result<Value, ErrorObject>) {
-        let outcome = outcome.map(|value| serde_json::value::to_raw_value(&value).expect("a value is JSON"));
+        let outcome = outcome.map(|value| JsonText::write(&value).expect("a value is JSON"));
         self.server.finish(id, outcome);
         self.transmit();
     }

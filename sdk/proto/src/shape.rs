@@ -4,11 +4,10 @@
 //! or lose what an older one does not know.
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use trunkline_types::{
-    CacheScope, CallToolResult, Content, Implementation, Profile, Prompt, PromptMessage, Resource, ResourceTemplate,
-    ResultType, ServerResult, StructuredContent, Tool, meta_key,
+    CacheScope, CallToolResult, Content, Implementation, JsonText, Profile, Prompt, PromptMessage, Resource,
+    ResourceTemplate, ResultType, ServerResult, StructuredContent, Tool, meta_key,
 };
 
 /// The shape of one revision, with what its results must carry.
@@ -42,7 +41,7 @@ impl Shape<'_> {
     ///
     /// # Errors
     /// If it cannot be written as JSON.
-    pub fn complete(&self, result: &mut impl ServerResult) -> serde_json::Result<Box<RawValue>> {
+    pub fn complete(&self, result: &mut impl ServerResult) -> serde_json::Result<JsonText> {
         self.write(result, &ResultType::Complete)
     }
 
@@ -50,7 +49,7 @@ impl Shape<'_> {
     ///
     /// # Errors
     /// If it cannot be written as JSON.
-    pub fn write(&self, result: &mut impl ServerResult, kind: &ResultType) -> serde_json::Result<Box<RawValue>> {
+    pub fn write(&self, result: &mut impl ServerResult, kind: &ResultType) -> serde_json::Result<JsonText> {
         if let Some(hints) = result.cache_hints_mut() {
             if self.profile.cache_hints {
                 // Nothing is known to stay: stale at once and not shared, until the server says otherwise.
@@ -60,23 +59,25 @@ impl Shape<'_> {
                 (*hints.ttl_ms, *hints.scope) = (None, None);
             }
         }
+        let bulk = result.bulk();
         if !self.profile.result_type {
-            return serde_json::value::to_raw_value(result);
+            return JsonText::write_bulky(result, bulk);
         }
         if result.meta_mut().is_empty() {
             // Almost every result: nothing is built to name the server.
             let meta = Some(ServerInfo { server: self.server });
-            return serde_json::value::to_raw_value(&Typed { kind, meta, result });
+            return JsonText::write_bulky(&Typed { kind, meta, result }, bulk);
         }
         if !result.meta_mut().contains_key(meta_key::SERVER_INFO) {
             let server = serde_json::to_value(self.server)?;
             result.meta_mut().insert(meta_key::SERVER_INFO.to_owned(), server);
         }
-        serde_json::value::to_raw_value(&Typed {
+        let named = Typed {
             kind,
             meta: None,
             result,
-        })
+        };
+        JsonText::write_bulky(&named, bulk)
     }
 
     /// Fits a tool result: structured content and content types that the revision knows.
@@ -219,7 +220,7 @@ mod tests {
         let mut list = ListToolsResult::default();
         let modern = shape(Revision::LATEST, &server).complete(&mut list).unwrap();
         assert_eq!(
-            serde_json::from_str::<Value>(modern.get()).unwrap(),
+            modern.to_value().unwrap(),
             json!({"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private",
                    "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "s", "version": "1"}}})
         );
@@ -228,6 +229,6 @@ mod tests {
             ..ListToolsResult::default()
         };
         let legacy = shape(Revision::LATEST_LEGACY, &server).complete(&mut list).unwrap();
-        assert_eq!(legacy.get(), r#"{"tools":[]}"#);
+        assert_eq!(legacy.as_bytes(), br#"{"tools":[]}"#);
     }
 }

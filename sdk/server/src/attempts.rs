@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use trunkline_proto::{Sealed, Sealer, Shape};
-use trunkline_types::{ErrorObject, InputRequiredResult, ResultType, clip};
+use trunkline_types::{ErrorObject, InputRequiredResult, JsonText, ResultType, clip};
 
 use crate::context::{Origin, random_name};
 use crate::dispatch::unwritable;
@@ -34,7 +33,7 @@ pub(crate) struct Answered {
 
 pub(crate) enum Ran<T> {
     Done(T),
-    Asks(Box<RawValue>),
+    Asks(JsonText),
 }
 
 /// The answers that a request has so far. Each attempt starts its handler from the beginning with them.
@@ -211,7 +210,7 @@ impl Attempts {
         &mut self,
         asking: &Asking<'_, impl Fn() -> Value>,
         wanted: Vec<Wanted>,
-    ) -> Result<Option<Box<RawValue>>, ErrorObject> {
+    ) -> Result<Option<JsonText>, ErrorObject> {
         if asking.request.origin.profile.input_required {
             return self.ask_by_result(asking, wanted).map(Some);
         }
@@ -223,7 +222,7 @@ impl Attempts {
         &self,
         asking: &Asking<'_, impl Fn() -> Value>,
         wanted: Vec<Wanted>,
-    ) -> Result<Box<RawValue>, ErrorObject> {
+    ) -> Result<JsonText, ErrorObject> {
         let request = asking.request;
         let mut questions = Map::new();
         let mut asked = Vec::with_capacity(wanted.len());

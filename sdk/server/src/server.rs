@@ -467,7 +467,7 @@ impl Server {
     pub fn layer<L>(self, layer: L) -> Self
     where
         L: Layer<RequestService>,
-        L::Service: Service<ServerRequest, Response = Box<serde_json::value::RawValue>, Error = ErrorObject>
+        L::Service: Service<ServerRequest, Response = trunkline_types::JsonText, Error = ErrorObject>
             + Clone
             + Send
             + Sync

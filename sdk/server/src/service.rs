@@ -7,7 +7,7 @@ use std::task::{Context as TaskContext, Poll};
 
 use serde_json::value::RawValue;
 use tower_service::Service;
-use trunkline_types::{ErrorObject, Method};
+use trunkline_types::{ErrorObject, JsonText, Method};
 
 use crate::context::Origin;
 use crate::dispatch;
@@ -32,7 +32,7 @@ impl ServerRequest {
 }
 
 /// The result as JSON, or the protocol error. Which of its revision's shapes it has is settled already.
-pub type Reply = Result<Box<RawValue>, ErrorObject>;
+pub type Reply = Result<JsonText, ErrorObject>;
 
 trait Erased: Send + Sync {
     fn call(&self, request: ServerRequest) -> BoxFuture<Reply>;
@@ -40,7 +40,7 @@ trait Erased: Send + Sync {
 
 impl<S> Erased for S
 where
-    S: Service<ServerRequest, Response = Box<RawValue>, Error = ErrorObject> + Clone + Send + Sync + 'static,
+    S: Service<ServerRequest, Response = JsonText, Error = ErrorObject> + Clone + Send + Sync + 'static,
     S::Future: Send,
 {
     fn call(&self, request: ServerRequest) -> BoxFuture<Reply> {
@@ -69,7 +69,7 @@ impl RequestService {
 
     pub(crate) fn wrapping<S>(service: S) -> Self
     where
-        S: Service<ServerRequest, Response = Box<RawValue>, Error = ErrorObject> + Clone + Send + Sync + 'static,
+        S: Service<ServerRequest, Response = JsonText, Error = ErrorObject> + Clone + Send + Sync + 'static,
         S::Future: Send,
     {
         Self(Some(Arc::new(service)))
@@ -84,7 +84,7 @@ impl RequestService {
 }
 
 impl Service<ServerRequest> for RequestService {
-    type Response = Box<RawValue>;
+    type Response = JsonText;
     type Error = ErrorObject;
     type Future = BoxFuture<Reply>;
 

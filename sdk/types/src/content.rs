@@ -32,6 +32,18 @@ pub enum Content {
     Other(Extra),
 }
 
+impl Content {
+    /// How many bytes of text or Base64 it carries.
+    pub(crate) fn bulk(&self) -> usize {
+        match self {
+            Self::Text(text) => text.text.len(),
+            Self::Image(media) | Self::Audio(media) => media.data.len(),
+            Self::Resource(embedded) => embedded.resource.bulk(),
+            Self::ResourceLink(_) | Self::Other(_) => 0,
+        }
+    }
+}
+
 /// Text content.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, DeriveDeserialize)]
 pub struct TextContent {

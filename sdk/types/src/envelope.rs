@@ -234,7 +234,8 @@ fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
 
 /// Encodes messages. Each function appends one JSON text without a line end.
 pub mod encode {
-    use super::{ErrorObject, RawValue, RequestId, Serialize};
+    use super::{ErrorObject, RequestId, Serialize};
+    use crate::JsonText;
 
     /// A request.
     ///
@@ -276,14 +277,12 @@ pub mod encode {
     }
 
     /// A response with a result that is already JSON.
-    pub fn result(id: &RequestId, result: &RawValue) -> Vec<u8> {
-        let mut out = Vec::with_capacity(result.get().len() + 48);
-        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-        id.write_json(&mut out);
-        out.extend_from_slice(b",\"result\":");
-        out.extend_from_slice(result.get().as_bytes());
-        out.push(b'}');
-        out
+    pub fn result(id: &RequestId, result: JsonText) -> Vec<u8> {
+        let mut head = Vec::with_capacity(64);
+        head.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        id.write_json(&mut head);
+        head.extend_from_slice(b",\"result\":");
+        result.into_enclosed(&head, b'}')
     }
 
     /// A response with an error; the id is left out where none could be read.

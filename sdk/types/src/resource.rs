@@ -98,6 +98,17 @@ pub enum ResourceContents {
     Other(Extra),
 }
 
+impl ResourceContents {
+    /// How many bytes of text or Base64 it carries.
+    pub(crate) fn bulk(&self) -> usize {
+        match self {
+            Self::Text(part) => part.body.text.len(),
+            Self::Blob(part) => part.body.blob.len(),
+            Self::Other(_) => 0,
+        }
+    }
+}
+
 /// What text and bytes have in common, around one of both.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, DeriveDeserialize)]
 pub struct ResourceBody<B> {

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::{
-    CacheScope, CallToolResult, CompleteResult, CreateTaskResult, DiscoverResult, EmptyResult, GetPromptResult,
-    InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Meta,
-    ReadResourceResult, Task,
+    CacheScope, CallToolResult, CompleteResult, Content, CreateTaskResult, DiscoverResult, EmptyResult,
+    GetPromptResult, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, Meta, ReadResourceResult, ResourceContents, Task,
 };
 
 /// The two hints that say how long a result may be kept and by whom.
@@ -25,6 +25,37 @@ pub trait ServerResult: Serialize {
     /// Its cache hints, if it is cacheable.
     fn cache_hints_mut(&mut self) -> Option<CacheHints<'_>> {
         None
+    }
+    /// About how many bytes of text or Base64 it carries, so that a large result is written into one buffer. Zero
+    /// where it is small by nature.
+    fn bulk(&self) -> usize {
+        0
+    }
+}
+
+impl ServerResult for CallToolResult {
+    fn meta_mut(&mut self) -> &mut Meta {
+        &mut self.meta
+    }
+    fn bulk(&self) -> usize {
+        let content = self.content.iter().map(Content::bulk).sum();
+        // A structure is nearly always there as text as well.
+        self.structured_content.as_ref().map_or(content, |_| 2 * content)
+    }
+}
+
+impl ServerResult for ReadResourceResult {
+    fn meta_mut(&mut self) -> &mut Meta {
+        &mut self.meta
+    }
+    fn cache_hints_mut(&mut self) -> Option<CacheHints<'_>> {
+        Some(CacheHints {
+            ttl_ms: &mut self.ttl_ms,
+            scope: &mut self.cache_scope,
+        })
+    }
+    fn bulk(&self) -> usize {
+        self.contents.iter().map(ResourceContents::bulk).sum()
     }
 }
 
@@ -47,6 +78,6 @@ macro_rules! server_results {
 }
 
 server_results! {
-    plain: CallToolResult, CompleteResult, CreateTaskResult, EmptyResult, GetPromptResult, InputRequiredResult, Task;
-    cacheable: DiscoverResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult
+    plain: CompleteResult, CreateTaskResult, EmptyResult, GetPromptResult, InputRequiredResult, Task;
+    cacheable: DiscoverResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult
 }

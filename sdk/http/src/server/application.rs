@@ -11,12 +11,12 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use trunkline_proto::server::{AskError, ClientFacts, Config, News};
-use trunkline_types::{ErrorObject, InputRequest, LogLevel, Method, Profile, RequestMeta};
+use trunkline_types::{ErrorObject, InputRequest, JsonText, LogLevel, Method, Profile, RequestMeta};
 
 use crate::header::MirroredParams;
 
 /// The result as JSON, or the protocol error.
-pub type Reply = Result<Box<RawValue>, ErrorObject>;
+pub type Reply = Result<JsonText, ErrorObject>;
 
 /// What an answer is waited for by.
 pub type Answering = Pin<Box<dyn Future<Output = Reply> + Send>>;

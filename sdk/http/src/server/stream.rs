@@ -180,7 +180,7 @@ impl Stream {
     /// Ends the stream with the answer to a modern request.
     pub(super) fn finish(&self, id: &RequestId, reply: Reply) {
         let answer = match reply {
-            Ok(result) => encode::result(id, &result),
+            Ok(result) => encode::result(id, result),
             Err(error) => {
                 self.lock().status = modern_status(&error);
                 encode::error(Some(id), &error)

@@ -11,8 +11,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use trunkline_types::{
-    Cancelled, Era, ErrorObject, Extension, Extra, InputRequest, InputRequiredResult, LogLevel, Malformed, Message,
-    Method, Needs, Progress, RequestId, ResultType, SubscriptionAcknowledged, encode, meta_key, subscription_id,
+    Cancelled, Era, ErrorObject, Extension, Extra, InputRequest, InputRequiredResult, JsonText, LogLevel, Malformed,
+    Message, Method, Needs, Progress, RequestId, ResultType, SubscriptionAcknowledged, encode, meta_key,
+    subscription_id,
 };
 
 use crate::Timeouts;
@@ -238,8 +239,8 @@ impl Connection {
     }
 
     fn respond(&mut self, id: &RequestId, outcome: Result<Value, ErrorObject>) {
-        let message = match outcome.map(|result| serde_json::value::to_raw_value(&result)) {
-            Ok(Ok(result)) => encode::result(id, &result),
+        let message = match outcome.map(|result| JsonText::write(&result)) {
+            Ok(Ok(result)) => encode::result(id, result),
             Ok(Err(error)) => encode::error(Some(id), &ErrorObject::internal(error.to_string())),
             Err(error) => encode::error(Some(id), &error),
         };

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trunkline_types::{
-    DiscoverResult, Era, ErrorObject, Extension, InitializeParams, InitializeResult, LogLevel, Meta, Method, Profile,
-    RequestId, Revision, encode, meta_key,
+    DiscoverResult, Era, ErrorObject, Extension, InitializeParams, InitializeResult, JsonText, LogLevel, Meta, Method,
+    Profile, RequestId, Revision, encode, meta_key,
 };
 
-use super::{ClientFacts, Connection, Session, decode, empty, unwritable};
+use super::{ClientFacts, Connection, Session, decode, unwritable};
 
 impl Connection {
     /// A request without a version on a connection without an agreement: the handshake, a ping, or a mistake.
@@ -30,7 +30,7 @@ impl Connection {
                     .unwrap_or_default();
                 return Err(self.config.unsupported(&wanted));
             }
-            (Some(Method::Ping), Some(_)) => empty()?,
+            (Some(Method::Ping), Some(_)) => JsonText::empty_object(),
             (Some(_), _) => {
                 let key = meta_key::PROTOCOL_VERSION;
                 return Err(ErrorObject::invalid_params(format!(
@@ -39,13 +39,13 @@ impl Connection {
             }
             (None, _) => return Err(ErrorObject::method_not_found(method)),
         };
-        self.send_to(batch, encode::result(id, &reply));
+        self.send_to(batch, encode::result(id, reply));
         Ok(())
     }
 
     /// The wanted revision if it is spoken here, else the newest that needs a handshake
     /// ([negotiation](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation)).
-    fn initialize(&mut self, params: Option<&RawValue>, newest: Revision) -> Result<Box<RawValue>, ErrorObject> {
+    fn initialize(&mut self, params: Option<&RawValue>, newest: Revision) -> Result<JsonText, ErrorObject> {
         let wanted: InitializeParams = decode(params)?;
         let revision = Revision::from_name(&wanted.protocol_version)
             .filter(|revision| revision.era() == Era::Legacy && self.config.revisions.contains(revision))
@@ -68,7 +68,7 @@ impl Connection {
             instructions: config.instructions.clone(),
             ..InitializeResult::default()
         };
-        let reply = serde_json::value::to_raw_value(&result).map_err(unwritable)?;
+        let reply = JsonText::write(&result).map_err(unwritable)?;
         let client = Arc::new(ClientFacts {
             info: wanted.client_info,
             capabilities: wanted.capabilities,
@@ -82,7 +82,7 @@ impl Connection {
     }
 
     /// What the server speaks and can do, without agreeing on anything.
-    pub(super) fn discover(&self, profile: &'static Profile) -> Result<Box<RawValue>, ErrorObject> {
+    pub(super) fn discover(&self, profile: &'static Profile) -> Result<JsonText, ErrorObject> {
         let config = &self.config;
         let mut result = DiscoverResult {
             supported_versions: config.modern_names(),

@@ -15,8 +15,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use trunkline_types::{
-    Cancelled, ClientCapabilities, Era, ErrorObject, Implementation, InputRequest, LogLevel, Malformed, Message,
-    Method, Needs, Profile, RequestId, RequestMeta, Revision, SetLevelParams, SubscribeParams, encode,
+    Cancelled, ClientCapabilities, Era, ErrorObject, Implementation, InputRequest, JsonText, LogLevel, Malformed,
+    Message, Method, Needs, Profile, RequestId, RequestMeta, Revision, SetLevelParams, SubscribeParams, encode,
 };
 
 use crate::Timeouts;
@@ -401,19 +401,19 @@ impl Connection {
         }
         let reply = match method {
             Method::Initialize => return Err(ErrorObject::invalid_request("the connection is initialized already")),
-            Method::Ping => empty()?,
+            Method::Ping => JsonText::empty_object(),
             Method::Discover => self.discover(profile)?,
             Method::SetLevel => {
                 let wanted = decode::<SetLevelParams>(params)?;
                 if let Session::Legacy { level, .. } = &mut self.session {
                     *level = wanted.level;
                 }
-                empty()?
+                JsonText::empty_object()
             }
             Method::Subscribe | Method::Unsubscribe => {
                 let wanted = decode::<SubscribeParams>(params)?;
                 self.watch(method == Method::Subscribe, wanted.uri)?;
-                empty()?
+                JsonText::empty_object()
             }
             Method::Listen => {
                 let tasks = self.listen(id, params, batch, &client.capabilities)?;
@@ -437,7 +437,7 @@ impl Connection {
                 }))));
             }
         };
-        self.send_to(batch, encode::result(id, &reply));
+        self.send_to(batch, encode::result(id, reply));
         Ok(None)
     }
 
@@ -457,10 +457,10 @@ impl Connection {
     }
 
     /// Answers a request. One that was cancelled meanwhile gets no answer.
-    pub fn finish(&mut self, id: &RequestId, outcome: Result<Box<RawValue>, ErrorObject>) {
+    pub fn finish(&mut self, id: &RequestId, outcome: Result<JsonText, ErrorObject>) {
         let Some(entry) = self.in_flight.remove(id) else { return };
         let message = match outcome {
-            Ok(result) => encode::result(id, &result),
+            Ok(result) => encode::result(id, result),
             Err(error) => encode::error(Some(id), &error),
         };
         if let Some(batch) = entry.batch {
@@ -536,11 +536,6 @@ pub fn decode<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, Error
 
 fn decode_borrowed<'a, T: Deserialize<'a>>(params: &'a RawValue) -> Result<T, ErrorObject> {
     serde_json::from_str(params.get()).map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
-}
-
-/// The result of methods that return nothing.
-fn empty() -> Result<Box<RawValue>, ErrorObject> {
-    RawValue::from_string("{}".to_owned()).map_err(unwritable)
 }
 
 fn unwritable(error: serde_json::Error) -> ErrorObject {

@@ -248,7 +248,8 @@ impl Runner {
 /// ([rule](https://modelcontextprotocol.io/seps/2663-tasks-extension#task-execution-errors)).
 fn outcome(reply: Reply) -> TaskState {
     let result = reply.and_then(|result| {
-        serde_json::from_str(result.get()).map_err(|error| ErrorObject::internal(error.to_string()))
+        let read = serde_json::from_slice(result.as_bytes());
+        read.map_err(|error| ErrorObject::internal(error.to_string()))
     });
     match result {
         Ok(result) => TaskState::Completed(result),
