@@ -7,6 +7,20 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 pub(super) const JSON: &str = "application/json";
 pub(super) const EVENTS: &str = "text/event-stream";
 
+/// What nearly every client says, as the protocol writes it.
+const USUAL: &[u8] = b"application/json, text/event-stream";
+
+/// Whether the client takes both kinds of answers.
+pub(super) fn accepts_both(headers: &HeaderMap) -> bool {
+    let mut said = headers.get_all(ACCEPT).iter();
+    if let (Some(usual), None) = (said.next(), said.next())
+        && usual.as_bytes() == USUAL
+    {
+        return true;
+    }
+    accepts(headers, JSON) && accepts(headers, EVENTS)
+}
+
 /// Whether the client takes answers of this type. Who says nothing takes everything.
 ///
 /// The most specific range that names a type decides; a quality of zero refuses it.
@@ -61,7 +75,9 @@ mod tests {
         if let Some(accept) = accept {
             headers.insert(ACCEPT, accept.parse().unwrap());
         }
-        (accepts(&headers, JSON), accepts(&headers, EVENTS))
+        let each = (accepts(&headers, JSON), accepts(&headers, EVENTS));
+        assert_eq!(accepts_both(&headers), each.0 && each.1, "{accept:?}");
+        each
     }
 
     #[test]

@@ -14,6 +14,7 @@ use http::{Method as Verb, Request, StatusCode};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 use tower_service::Service;
+use trunkline_proto::server::KnownMeta;
 use trunkline_types::{Era, HttpShape, Malformed, Message, Method, Revision};
 
 use super::accept::is_json;
@@ -56,6 +57,8 @@ pub(super) struct Inner {
     pub(super) sessions: Arc<Sessions>,
     /// For what is kept on all streams together.
     budget: Arc<Budget>,
+    /// What modern clients said of themselves last.
+    pub(super) known: KnownMeta,
     /// For bodies that are not whole.
     receiving: Budget,
     is_stopping: AtomicBool,
@@ -70,6 +73,7 @@ impl Endpoint {
             application: Box::new(application),
             sessions: Arc::new(Sessions::new(options.max_sessions, options.session_idle)),
             budget: Arc::new(Budget::new(options.resume_bytes)),
+            known: KnownMeta::default(),
             receiving: Budget::new(options.receive_bytes),
             is_stopping: AtomicBool::new(false),
             stop: Arc::default(),

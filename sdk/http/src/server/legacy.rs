@@ -8,7 +8,7 @@ use http::request::Parts;
 use http::{HeaderValue, StatusCode};
 use trunkline_types::{Era, Message, Method, RequestId, code};
 
-use super::accept::{EVENTS, JSON, accepts};
+use super::accept::{EVENTS, accepts, accepts_both};
 use super::begun::{Begun, Waiting};
 use super::body::{Events, OnLeave, Source};
 use super::endpoint::{Inner, NAMELESS, STOPPING};
@@ -37,7 +37,7 @@ pub(super) fn post(
         Ok(session) => session,
         Err(refusal) => return refusal.into(),
     };
-    if !(accepts(&parts.headers, JSON) && accepts(&parts.headers, EVENTS)) && wants_answer(read.as_ref(), body) {
+    if !accepts_both(&parts.headers) && wants_answer(read.as_ref(), body) {
         return reply::not_acceptable(id_of(read.as_ref())).into();
     }
     match session.take(read, body) {
@@ -82,7 +82,7 @@ fn id_of<'a>(read: Option<&'a Message<'_>>) -> Option<&'a RequestId> {
 
 /// Opens a session, if the client and the server can agree on a revision.
 fn open(inner: &Arc<Inner>, parts: &Parts, read: Option<Message<'_>>, body: &[u8]) -> Response {
-    if !accepts(&parts.headers, JSON) || !accepts(&parts.headers, EVENTS) {
+    if !accepts_both(&parts.headers) {
         return reply::not_acceptable(id_of(read.as_ref()));
     }
     let id = id_of(read.as_ref()).cloned();

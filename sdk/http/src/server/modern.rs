@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use trunkline_proto::server::{Connection, Incoming, IncomingRequest};
 use trunkline_types::{Era, ErrorObject, Message, RequestId, code, meta_key};
 
-use super::accept::{EVENTS, JSON, accepts};
+use super::accept::accepts_both;
 use super::application::ApplicationRequest;
 use super::begun::{Begun, Waiting};
 use super::body::{AbortOnDrop, Events, OnLeave, Source};
@@ -41,13 +41,13 @@ pub(super) fn post(
             .into();
         }
     };
-    if !accepts(&parts.headers, JSON) || !accepts(&parts.headers, EVENTS) {
+    if !accepts_both(&parts.headers) {
         return reply::not_acceptable(Some(&id)).into();
     }
     if let Err(error) = check(inner, parts, &method, &repeated) {
         return reply::error(refused_status(&error), Some(&id), &error).into();
     }
-    let mut connection = Box::new(Connection::new(inner.application.config()));
+    let mut connection = Box::new(Connection::knowing(inner.application.config(), inner.known.clone()));
     let message = Message::Request {
         id: id.clone(),
         method,

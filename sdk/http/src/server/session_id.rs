@@ -16,8 +16,19 @@ impl SessionId {
 
     /// Reads one as a client sends it.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let plain = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        plain.then(|| u128::from_str_radix(text, 16).ok().map(Self))?
+        if text.len() != 32 {
+            return None;
+        }
+        let mut id = 0;
+        for byte in text.bytes() {
+            let digit = match byte {
+                b'0'..=b'9' => byte - b'0',
+                b'a'..=b'f' => byte - b'a' + 10,
+                _ => return None,
+            };
+            id = id << 4 | u128::from(digit);
+        }
+        Some(Self(id))
     }
 }
 

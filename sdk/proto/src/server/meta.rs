@@ -1,6 +1,6 @@
 //! The `_meta` of requests. A client says the same of itself in each one, so it is read again only when it differs.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -30,15 +30,22 @@ impl Said {
     }
 }
 
-/// Reads what requests say. Remembers the last of it.
-#[derive(Debug, Default)]
-pub(super) struct Metas {
-    last: Option<(Box<str>, Said)>,
+/// The last `_meta` that was read, at most 4 KiB of it. Clones share it: what the same bytes mean depends on nothing else,
+/// so connections may share it too.
+#[derive(Debug, Clone, Default)]
+pub struct KnownMeta {
+    last: Arc<Mutex<Option<Last>>>,
 }
 
-impl Metas {
+#[derive(Debug)]
+struct Last {
+    text: Box<str>,
+    said: Said,
+}
+
+impl KnownMeta {
     /// Reads `_meta` out of params without reading the rest.
-    pub(super) fn read(&mut self, params: Option<&RawValue>) -> Result<Said, ErrorObject> {
+    pub(super) fn read(&self, params: Option<&RawValue>) -> Result<Said, ErrorObject> {
         #[derive(Deserialize)]
         struct OnlyMeta<'a> {
             #[serde(borrow, rename = "_meta")]
@@ -59,10 +66,10 @@ impl Metas {
         let Some(text) = only.meta.map(RawValue::get) else {
             return Ok(NOTHING.clone());
         };
-        if let Some((known, said)) = &self.last
-            && **known == *text
+        if let Some(last) = &*self.last.lock().unwrap_or_else(PoisonError::into_inner)
+            && *last.text == *text
         {
-            return Ok(said.clone());
+            return Ok(last.said.clone());
         }
         let meta: RequestMeta = serde_json::from_str(text)
             .map_err(|error| ErrorObject::invalid_params(format!("invalid `_meta`: {error}")))?;
@@ -79,7 +86,10 @@ impl Metas {
             client,
         };
         if is_lasting {
-            self.last = Some((text.into(), said.clone()));
+            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Last {
+                text: text.into(),
+                said: said.clone(),
+            });
         }
         Ok(said)
     }
@@ -96,9 +106,9 @@ fn may_have(params: &RawValue, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn read(metas: &mut Metas, params: &str) -> Result<Said, ErrorObject> {
+    fn read(known: &KnownMeta, params: &str) -> Result<Said, ErrorObject> {
         let params = RawValue::from_string(params.to_owned()).unwrap();
-        metas.read(Some(&params))
+        known.read(Some(&params))
     }
 
     fn from(name: &str, more: &str) -> String {
@@ -109,51 +119,46 @@ mod tests {
 
     #[test]
     fn a_client_that_repeats_itself_is_read_once() {
-        let mut metas = Metas::default();
-        let first = read(&mut metas, &from("a", "")).unwrap();
-        let again = read(&mut metas, &from("a", "")).unwrap();
+        let known = KnownMeta::default();
+        let first = read(&known, &from("a", "")).unwrap();
+        let again = read(&known, &from("a", "")).unwrap();
         assert!(Arc::ptr_eq(&first.meta, &again.meta));
-        let other = read(&mut metas, &from("b", "")).unwrap();
+        let other = read(&known, &from("b", "")).unwrap();
         assert_eq!(other.modern_client().unwrap().info.name, "b");
         assert_eq!(
-            read(&mut metas, &from("a", ""))
-                .unwrap()
-                .modern_client()
-                .unwrap()
-                .info
-                .name,
+            read(&known, &from("a", "")).unwrap().modern_client().unwrap().info.name,
             "a"
         );
     }
 
     #[test]
     fn what_names_one_request_is_not_kept() {
-        let mut metas = Metas::default();
-        let known = read(&mut metas, &from("a", "")).unwrap();
-        let token = read(&mut metas, &from("a", r#","progressToken":7"#)).unwrap();
+        let known = KnownMeta::default();
+        let first = read(&known, &from("a", "")).unwrap();
+        let token = read(&known, &from("a", r#","progressToken":7"#)).unwrap();
         assert_eq!(token.meta.progress_token, Some(7.into()));
-        let again = read(&mut metas, &from("a", "")).unwrap();
-        assert!(Arc::ptr_eq(&known.meta, &again.meta));
+        let again = read(&known, &from("a", "")).unwrap();
+        assert!(Arc::ptr_eq(&first.meta, &again.meta));
         assert_eq!(again.meta.progress_token, None);
     }
 
     #[test]
     fn what_is_kept_has_a_bound() {
         for (length, is_kept) in [(KEPT, true), (KEPT + 1, false)] {
-            let mut metas = Metas::default();
+            let known = KnownMeta::default();
             let empty = from("", "").len() - r#"{"x":1,"_meta":}"#.len();
             let params = from(&"n".repeat(length - empty), "");
-            let first = read(&mut metas, &params).unwrap();
-            let again = read(&mut metas, &params).unwrap();
+            let first = read(&known, &params).unwrap();
+            let again = read(&known, &params).unwrap();
             assert_eq!(Arc::ptr_eq(&first.meta, &again.meta), is_kept, "{length}");
         }
     }
 
     #[test]
     fn an_escaped_name_is_a_name() {
-        let said = read(&mut Metas::default(), r#"{"\u005fmeta":{"progressToken":1}}"#).unwrap();
+        let said = read(&KnownMeta::default(), r#"{"\u005fmeta":{"progressToken":1}}"#).unwrap();
         assert_eq!(said.meta.progress_token, Some(1.into()));
-        assert!(read(&mut Metas::default(), r#"{"_meta":1}"#).is_err());
-        assert!(read(&mut Metas::default(), "[]").is_err());
+        assert!(read(&KnownMeta::default(), r#"{"_meta":1}"#).is_err());
+        assert!(read(&KnownMeta::default(), "[]").is_err());
     }
 }

@@ -25,7 +25,7 @@ use crate::prefix::read_head;
 use batch::Batches;
 pub use config::{Config, Limits};
 use garbage::Garbage;
-use meta::Metas;
+pub use meta::KnownMeta;
 use subscriptions::Subscriptions;
 pub use subscriptions::{Change, MAX_ADDRESS, MAX_WATCHED, News};
 
@@ -145,13 +145,18 @@ pub struct Connection {
     asks: Outgoing<()>,
     subscriptions: Subscriptions,
     garbage: Garbage,
-    metas: Metas,
+    known: KnownMeta,
     transmit: VecDeque<Vec<u8>>,
 }
 
 impl Connection {
     /// A connection on which nothing was said yet.
     pub fn new(config: Arc<Config>) -> Self {
+        Self::knowing(config, KnownMeta::default())
+    }
+
+    /// The same, where other connections may have read what the client says of itself.
+    pub fn knowing(config: Arc<Config>, known: KnownMeta) -> Self {
         Self {
             config,
             session: Session::Fresh,
@@ -160,7 +165,7 @@ impl Connection {
             asks: Outgoing::default(),
             subscriptions: Subscriptions::default(),
             garbage: Garbage::default(),
-            metas: Metas::default(),
+            known,
             transmit: VecDeque::new(),
         }
     }
@@ -369,7 +374,7 @@ impl Connection {
         params: Option<&'a RawValue>,
         batch: Option<u64>,
     ) -> Result<Option<Accepted<'a>>, ErrorObject> {
-        let said = self.metas.read(params)?;
+        let said = self.known.read(params)?;
         let (profile, client, log_level) = match (&said.meta.protocol_version, &self.session) {
             (Some(version), _) => {
                 let profile = self.modern_profile(version)?;
