@@ -22,6 +22,7 @@ mod expand;
 mod pattern;
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use expand::Expansion;
 use jsonschema::error::ValidationErrorKind;
@@ -57,7 +58,9 @@ const DIALECTS: [&str; 5] = [
 /// A schema that is ready to check values.
 #[derive(Debug)]
 pub struct Schema {
-    validator: Validator,
+    /// The schema as it is compiled.
+    counted: Value,
+    validator: OnceLock<Result<Validator, SchemaError>>,
     /// Whether a pattern needs backtracking, so that texts must be short.
     backtracks: bool,
     expansion: Expansion,
@@ -122,6 +125,28 @@ impl Schema {
     /// # Errors
     /// If it is not valid, too large, of an unknown dialect, or refers to something outside.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
+        let prepared = Self::prepare(schema)?;
+        match prepared.validator() {
+            Ok(_) => Ok(prepared),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    /// Takes the schema of a Rust type. It is within its bounds, but it is compiled only when the first value is
+    /// checked: that takes a millisecond or two, mostly for the schema of schemas, and such a schema is valid by its
+    /// making. One with a pattern in it, which a person wrote, is compiled at once.
+    ///
+    /// # Errors
+    /// The same as those of [`compile`](Self::compile), but for a schema that is not valid: nothing fits that.
+    pub fn of_type(schema: &Value) -> Result<Self, SchemaError> {
+        if pattern::has_pattern(schema) {
+            return Self::compile(schema);
+        }
+        Self::prepare(schema)
+    }
+
+    /// Everything but the compilation.
+    fn prepare(schema: &Value) -> Result<Self, SchemaError> {
         if !schema.is_object() && !schema.is_boolean() {
             return Err(SchemaError::NotASchema);
         }
@@ -141,19 +166,24 @@ impl Schema {
         }
         let expansion = expand::expand(schema)?;
         let backtracks = pattern::needs_backtracking(schema);
-        let options = if backtracks {
-            jsonschema::options().with_pattern_options(PatternOptions::fancy_regex())
-        } else {
-            jsonschema::options().with_pattern_options(PatternOptions::regex())
-        };
-        let counted = cost::counted(schema);
-        let validator = cost::counting(options)
-            .build(&counted)
-            .map_err(|error| SchemaError::Invalid(clip(&error.to_string())))?;
         Ok(Self {
-            validator,
+            counted: cost::counted(schema),
+            validator: OnceLock::new(),
             backtracks,
             expansion,
+        })
+    }
+
+    fn validator(&self) -> &Result<Validator, SchemaError> {
+        self.validator.get_or_init(|| {
+            let options = if self.backtracks {
+                jsonschema::options().with_pattern_options(PatternOptions::fancy_regex())
+            } else {
+                jsonschema::options().with_pattern_options(PatternOptions::regex())
+            };
+            cost::counting(options)
+                .build(&self.counted)
+                .map_err(|error| SchemaError::Invalid(clip(&error.to_string())))
         })
     }
 
@@ -166,7 +196,15 @@ impl Schema {
             let why = format!("a text is longer than {MAX_BACKTRACKED_TEXT} bytes, too long for the schema's pattern");
             return Err(Mismatch { places: vec![why] });
         }
-        let (valid, within) = cost::bounded(|| self.validator.is_valid(value));
+        let validator = match self.validator() {
+            Ok(validator) => validator,
+            Err(error) => {
+                return Err(Mismatch {
+                    places: vec![error.to_string()],
+                });
+            }
+        };
+        let (valid, within) = cost::bounded(|| validator.is_valid(value));
         if !within {
             return Err(Mismatch {
                 places: vec!["checking this value against its schema takes too long".to_owned()],
@@ -190,13 +228,7 @@ impl Schema {
                 format!("{path}: {text}")
             }
         };
-        let (places, _) = cost::bounded(|| {
-            self.validator
-                .iter_errors(value)
-                .take(MAX_MISMATCHES)
-                .map(place)
-                .collect()
-        });
+        let (places, _) = cost::bounded(|| validator.iter_errors(value).take(MAX_MISMATCHES).map(place).collect());
         Err(Mismatch { places })
     }
 }
@@ -283,6 +315,23 @@ fn visit(schema: &Value, with: &mut impl FnMut(&serde_json::Map<String, Value>))
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn the_schema_of_a_type_is_compiled_when_it_is_needed() {
+        let schema = Schema::of_type(&json!({ "type": "object", "required": ["a"] })).unwrap();
+        assert!(schema.validator.get().is_none());
+        assert!(schema.check(&json!({})).is_err() && schema.check(&json!({ "a": 1 })).is_ok());
+        assert!(schema.validator.get().is_some());
+        // What a person wrote is looked at where it stands.
+        assert!(matches!(
+            Schema::of_type(&json!({ "pattern": "[" })),
+            Err(SchemaError::Invalid(_))
+        ));
+        assert_eq!(Schema::of_type(&json!(1)).err(), Some(SchemaError::NotASchema));
+        // What slips through fits nothing, and says why.
+        let wrong = Schema::of_type(&json!({ "type": 7 })).unwrap();
+        assert!(wrong.check(&json!(1)).unwrap_err().to_string().contains("not valid"));
+    }
+
     use super::*;
     use serde_json::json;
 

@@ -17,6 +17,17 @@ pub(crate) fn needs_backtracking(schema: &Value) -> bool {
     }
 }
 
+/// Whether there is a pattern anywhere.
+pub(crate) fn has_pattern(schema: &Value) -> bool {
+    match schema {
+        Value::Object(object) => object
+            .iter()
+            .any(|(key, value)| matches!(key.as_str(), "pattern" | "patternProperties") || has_pattern(value)),
+        Value::Array(items) => items.iter().any(has_pattern),
+        _ => false,
+    }
+}
+
 fn backtracks(pattern: &str) -> bool {
     let around = ["(?=", "(?!", "(?<=", "(?<!", "(?>", "\\k<"]
         .iter()

@@ -45,6 +45,8 @@ pub(crate) type ToolFn = Arc<dyn Fn(Value, &Context) -> BoxFuture<Result<CallToo
 /// ```
 pub struct Tool {
     definition: trunkline_types::Tool,
+    /// Whether the schema of its arguments is that of a Rust type, and whether that of its result is.
+    typed: (bool, bool),
     run: ToolFn,
     required: Vec<(TypeId, &'static str)>,
     rate_limit: Option<RateLimit>,
@@ -93,6 +95,7 @@ impl Tool {
         });
         Self {
             definition,
+            typed: (true, true),
             run,
             required: H::required(),
             rate_limit: None,
@@ -118,6 +121,7 @@ impl Tool {
         });
         Self {
             definition,
+            typed: (false, true),
             run,
             required: H::required(),
             rate_limit: None,
@@ -141,6 +145,7 @@ impl Tool {
     /// A schema for its structured result, in place of the type's.
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.definition.output_schema = Some(schema);
+        self.typed.1 = false;
         self
     }
 
@@ -227,9 +232,17 @@ impl Tool {
                 "its arguments must be an object with named members".to_owned(),
             ));
         }
-        let input = Schema::compile(&self.definition.input_schema).map_err(|error| unusable(error.to_string()))?;
+        let compile = |schema: &Value, is_typed| {
+            let compiled = if is_typed {
+                Schema::of_type(schema)
+            } else {
+                Schema::compile(schema)
+            };
+            compiled.map_err(|error| unusable(error.to_string()))
+        };
+        let input = compile(&self.definition.input_schema, self.typed.0)?;
         let output = match &self.definition.output_schema {
-            Some(schema) => Some(Schema::compile(schema).map_err(|error| unusable(error.to_string()))?),
+            Some(schema) => Some(compile(schema, self.typed.1)?),
             None => None,
         };
         #[cfg(feature = "http")]
