@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by a panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -134,17 +135,13 @@ fn growth_is_measured_at_each_size() {
 fn liar(folder: &Path, answers: &[&str]) -> String {
     let mut script = String::new();
     for answer in answers {
-        script += &format!(
-            "read -r line\n{}\n",
-            if answer.is_empty() {
-                String::new()
-            } else {
-                format!("echo '{answer}'")
-            }
-        );
+        script.push_str("read -r line\n");
+        if !answer.is_empty() {
+            let _ = writeln!(script, "echo '{answer}'");
+        }
     }
     // It stays until it is killed or its input ends, so that nothing but its answers is wrong.
-    script += "while read -r line; do :; done\n";
+    script.push_str("while read -r line; do :; done\n");
     let path = folder.join("liar.sh");
     std::fs::write(&path, script).unwrap();
     format!("liar=sh \"{}\"", path.display())
