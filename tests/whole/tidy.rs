@@ -41,6 +41,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("trunkline-weather", &["trunkline"]),
     ("trunkline-orders", &["trunkline"]),
+    // It shares no code with what it measures.
+    ("trunkline-bench-load", &[]),
     ("trunkline-bench-server", &["trunkline"]),
     ("trunkline-testkit", &["trunkline"]),
     ("trunkline-tests", &["trunkline"]),
@@ -53,15 +55,26 @@ const LIGHT: &[(&str, &[&str])] = &[
     ("trunkline-proto", &["serde", "serde_json", "hmac", "sha2", "base64"]),
 ];
 
-/// The only places that name a revision: what each revision does, and which methods it has.
-const MAY_NAME_REVISIONS: &[&str] = &["sdk/types/src/revision.rs", "sdk/types/src/method.rs"];
+/// The only places that name a revision: what each revision does, and which methods it has. And what benchmarks say by
+/// themselves, so that they share no fault with what they measure.
+const MAY_NAME_REVISIONS: &[&str] = &[
+    "sdk/types/src/revision.rs",
+    "sdk/types/src/method.rs",
+    "bench/load/src/message.rs",
+    "bench/peers/floor/src/answer.rs",
+];
 
-/// The only places that print: the output modules of the two commands, and the last words of the bench server.
+/// The only places that print: the output modules of the commands, and the last words of the bench server.
 const MAY_PRINT: &[&str] = &[
     "app/cli/src/output.rs",
     "xtask/src/output.rs",
+    "bench/load/src/output.rs",
     "bench/server/src/main.rs",
 ];
+
+/// Workspaces of their own: fuzzing needs another compiler, and no feature that we ask for may change what a benchmark
+/// compares with. Their crates are not ours to ship, so neither arrows nor licences are read there.
+const OTHER_WORKSPACES: &[&str] = &["fuzz/", "bench/peers/"];
 
 /// The only file with unsafe code: the session of a child.
 const MAY_BE_UNSAFE: &str = "sdk/transport/src/process/session.rs";
@@ -300,8 +313,7 @@ fn the_protocol_knows_no_clock() {
 #[test]
 fn unsafe_code_stands_in_one_file_and_lints_are_shared() {
     for (name, text) in files("Cargo.toml") {
-        // Fuzzing is a workspace of its own.
-        if name != "Cargo.toml" && !name.starts_with("fuzz/") {
+        if name != "Cargo.toml" && !OTHER_WORKSPACES.iter().any(|other| name.starts_with(other)) {
             assert!(
                 text.contains("[lints]\nworkspace = true"),
                 "{name} shares the workspace's lints"
@@ -328,6 +340,27 @@ fn unsafe_code_stands_in_one_file_and_lints_are_shared() {
         "{MAY_BE_UNSAFE}"
     );
     assert!(unsafe_file.contains("// SAFETY:"), "{MAY_BE_UNSAFE}");
+}
+
+#[test]
+fn peers_are_built_from_what_they_ask_for_themselves() {
+    let read = |name: &str| std::fs::read_to_string(root().join("bench/peers").join(name)).expect(name);
+    assert!(read("Cargo.toml").contains("[workspace]"), "a workspace of its own");
+    assert!(
+        !read("Cargo.toml").contains("[profile"),
+        "peers are built as cargo builds by default"
+    );
+    let lock = read("Cargo.lock");
+    assert!(!lock.contains("name = \"trunkline"), "no crate of ours is in a peer");
+    assert!(lock.contains("name = \"rmcp\"\nversion = \"3.11.0\""));
+    for peer in ["rmcp/Cargo.toml", "rmcp-client/Cargo.toml"] {
+        assert!(
+            read(peer).contains("rmcp = { version = \"=3.11.0\""),
+            "{peer} pins the SDK"
+        );
+    }
+    let members = metadata()["workspace_members"].to_string();
+    assert!(!members.contains("bench/peers"), "{members}");
 }
 
 /// Licences that may stand in the tree. An expression is fine if one of its choices is.

@@ -3,6 +3,7 @@
 //! It has no dependencies, so it builds in a moment. Everything it runs is an ordinary command that
 //! is printed before it starts; nothing here is needed to build Trunkline itself.
 
+mod bench;
 mod conformance;
 mod output;
 mod place;
@@ -29,7 +30,7 @@ enum Problem {
     Failed(String),
 }
 
-// Benchmark and fuzz commands get their own file and one line here.
+// A fuzz command gets its own file and one line here.
 const TASKS: &[Task] = &[
     Task {
         name: "test",
@@ -45,6 +46,11 @@ const TASKS: &[Task] = &[
         name: "conformance",
         about: "run the official conformance suite, all of it or one --revision and --leg",
         run: conformance::command,
+    },
+    Task {
+        name: "bench",
+        about: "measure whole programs side by side; docs/performance.md says how to read it",
+        run: bench::command,
     },
 ];
 
@@ -94,6 +100,8 @@ fn help() -> String {
   cargo xtask test --only unit         the tests that need no foreign program
   cargo xtask setup                    only install the foreign programs
   cargo xtask conformance --leg client the client's half of the conformance suite
+  cargo xtask bench server --quick     see that the benchmark of servers works
+  cargo xtask bench --write            measure everything, and put the tables into the page
 
 The output of each step is kept in target/xtask/STEP.log.
 Exit status: 0 all well, 1 a step failed, 2 wrong usage.",

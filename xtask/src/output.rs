@@ -11,6 +11,11 @@ pub(crate) fn line(text: &str) {
     println!("{text}");
 }
 
+/// What is being done, on stderr, where stdout has a result.
+pub(crate) fn progress(text: &str) {
+    eprintln!("xtask: {text}");
+}
+
 /// Why nothing more will happen, on stderr.
 pub(crate) fn problem(text: &str) {
     eprintln!("{text}");

@@ -19,15 +19,23 @@ pub(crate) fn interop() -> PathBuf {
     root().join("tests/interop")
 }
 
+/// Where builds go: where the one of this program went, whatever it was configured by.
+pub(crate) fn target() -> PathBuf {
+    let built = env::current_exe().ok();
+    let profile = built.as_deref().and_then(Path::parent);
+    // Tests of this program lie one folder deeper.
+    let profile = match profile {
+        Some(folder) if folder.ends_with("deps") => folder.parent(),
+        folder => folder,
+    };
+    profile
+        .and_then(Path::parent)
+        .map_or_else(|| root().join("target"), Path::to_path_buf)
+}
+
 /// Where the output of the command or step `name` is kept: beside the build this program comes from.
 pub(crate) fn log(name: &str) -> PathBuf {
-    let built = env::current_exe().ok();
-    let target = built
-        .as_deref()
-        .and_then(Path::parent)
-        .and_then(Path::parent)
-        .map_or_else(|| root().join("target"), Path::to_path_buf);
-    target.join("xtask").join(format!("{name}.log"))
+    target().join("xtask").join(format!("{name}.log"))
 }
 
 /// The cargo that started this program, so that both use one toolchain.

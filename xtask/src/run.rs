@@ -78,7 +78,7 @@ fn wait(mut child: Child, log: &Path, start: Instant, limit: Duration) -> Option
             return Some(format!("no end after {} s; {told}", limit.as_secs()));
         }
         let last = last_lines(&read_tail(log), 1);
-        output::line(&format!("      … {} s: {}", so_far.as_secs(), last.trim()));
+        output::progress(&format!("… {} s: {}", so_far.as_secs(), last.trim()));
     }
 }
 
