@@ -71,16 +71,17 @@ impl<T> WakeSet<T> {
         }
     }
 
-    /// Adds an item, which is polled soon.
+    /// Adds an item that wants to be polled. Nobody is woken for it: whoever adds it goes on with
+    /// [`take_woken`](Self::take_woken).
     pub(crate) fn insert(&mut self, item: T) -> Key {
         let key = Key(self.next);
         self.next += 1;
         let waker = Arc::new(ItemWaker {
             key,
-            queued: AtomicBool::new(false),
+            queued: AtomicBool::new(true),
             queue: Arc::clone(&self.queue),
         });
-        waker.wake_by_ref();
+        self.queue.lock().keys.push_back(key);
         self.items.insert(key, (item, waker));
         key
     }
