@@ -43,6 +43,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trunkline-orders", &["trunkline"]),
     // It shares no code with what it measures.
     ("trunkline-bench-load", &[]),
+    ("trunkline-bench-client", &["trunkline"]),
     ("trunkline-bench-server", &["trunkline"]),
     ("trunkline-testkit", &["trunkline"]),
     ("trunkline-tests", &["trunkline"]),
@@ -64,10 +65,12 @@ const MAY_NAME_REVISIONS: &[&str] = &[
     "bench/peers/floor/src/answer.rs",
 ];
 
-/// The only places that print: the output modules of the commands, and the last words of the bench server.
+/// The only places that print: the output modules of the commands, the last words of the bench server, and what the
+/// bench client measured.
 const MAY_PRINT: &[&str] = &[
     "app/cli/src/output.rs",
     "xtask/src/output.rs",
+    "bench/client/src/main.rs",
     "bench/load/src/output.rs",
     "bench/server/src/main.rs",
 ];

@@ -64,9 +64,9 @@ impl Address {
         }
     }
 
-    pub(crate) fn open(&self) -> Result<Link, TransportError> {
+    pub(crate) async fn open(&self) -> Result<Link, TransportError> {
         let (transport, over_http): (Box<dyn Transport>, bool) = match self {
-            Self::Command(command) => (Box::new(command.spawn()?), false),
+            Self::Command(command) => (Box::new(command.start().await?), false),
             #[cfg(feature = "http")]
             Self::Remote(remote) => (Box::new(remote.open()?), true),
         };

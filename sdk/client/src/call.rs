@@ -320,7 +320,11 @@ impl Inner {
         if !self.agreement.profile.result_type {
             return serde_json::from_str(result.get()).map_err(invalid);
         }
-        // The type of the result belongs to the exchange, not to what is handed out.
+        // The type of the result belongs to the exchange, not to what is handed out. Most servers write it first, and
+        // then the rest is an object like any other.
+        if let Some(rest) = result.get().strip_prefix(r#"{"resultType":"complete","#) {
+            return serde_json::from_str(&["{", rest].concat()).map_err(invalid);
+        }
         let mut object: Extra = serde_json::from_str(result.get()).map_err(invalid)?;
         object.shift_remove("resultType");
         serde_json::from_value(Value::Object(object)).map_err(invalid)

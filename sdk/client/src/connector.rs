@@ -168,13 +168,13 @@ impl Attempt {
             self.config.opening = Opening::Fixed(Revision::LATEST_LEGACY);
         }
         if self.config.opening != Opening::Auto {
-            return self.connect(address.open()?).await;
+            return self.connect(address.open().await?).await;
         }
         let key = address.key();
         let remembered = LEGACY.recall(&key);
         if let Some(revision) = remembered {
             self.config.opening = Opening::Fixed(revision);
-            match self.connect(address.open()?).await {
+            match self.connect(address.open().await?).await {
                 // It is not there: nothing was learned about its era.
                 Err(ConnectError::Handshake(HandshakeError::Undelivered(why), diagnosis)) if why.status.is_none() => {
                     return Err(ConnectError::Handshake(HandshakeError::Undelivered(why), diagnosis));
@@ -190,11 +190,11 @@ impl Attempt {
             }
             self.config.opening = Opening::Auto;
         }
-        let mut connected = self.connect(address.open()?).await;
+        let mut connected = self.connect(address.open().await?).await;
         // A legacy server may die of the probe, at once or after it has refused it.
         if let (None, Err(ConnectError::Handshake(HandshakeError::Ended { .. }, _))) = (remembered, &connected) {
             self.config.opening = Opening::Fixed(Revision::LATEST_LEGACY);
-            connected = self.connect(address.open()?).await;
+            connected = self.connect(address.open().await?).await;
         }
         if let Ok(client) = &connected
             && client.agreement().profile.era == Era::Legacy

@@ -121,19 +121,19 @@ impl<T: Transport> Driver<T> {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
+            self.take_control(cx);
+            let mut more = self.take_requests(cx);
+            more |= self.read(cx);
+            self.take_answers(cx);
+            more |= self.take_time(cx);
             let held = self.is_held();
-            let mut moved = self.take_control(cx);
-            moved |= self.take_requests(cx);
-            moved |= self.take_answers(cx);
-            moved |= self.read(cx);
-            moved |= self.take_time(cx);
             self.write(cx);
             if self.closing {
                 return Poll::Ready(());
             }
             // What was held back by a full queue may be read now.
-            moved |= held && !self.is_held();
-            if !moved {
+            more |= held && !self.is_held();
+            if !more {
                 return Poll::Pending;
             }
         }
@@ -145,11 +145,12 @@ impl<T: Transport> Driver<T> {
         self.transport.queued() > MAX_QUEUED
     }
 
-    fn take_control(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut moved = false;
+    // Each of the following goes on until there is nothing more, and then the task is woken when there is. Those that
+    // stop before say that there may be more.
+
+    fn take_control(&mut self, cx: &mut Context<'_>) {
         let mut dropped = false;
         while let Poll::Ready(Some(control)) = self.control.poll_recv(cx) {
-            moved = true;
             match control {
                 Control::Dropped => dropped = true,
                 Control::Watch(watch) => {
@@ -166,7 +167,6 @@ impl<T: Transport> Driver<T> {
         if dropped {
             self.sweep();
         }
-        moved
     }
 
     /// Gives up on what nobody waits for any more.
@@ -210,15 +210,15 @@ impl<T: Transport> Driver<T> {
     }
 
     fn take_requests(&mut self, cx: &mut Context<'_>) -> bool {
-        for taken in 0..AT_ONCE {
+        for _ in 0..AT_ONCE {
             match self.requests.poll_recv(cx) {
                 Poll::Ready(Some(submit)) => self.submit(submit),
                 Poll::Ready(None) => {
                     // The last client is gone.
                     self.closing = true;
-                    return true;
+                    return false;
                 }
-                Poll::Pending => return taken > 0,
+                Poll::Pending => return false,
             }
         }
         true
@@ -250,10 +250,8 @@ impl<T: Transport> Driver<T> {
         self.transmit();
     }
 
-    fn take_answers(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut moved = false;
+    fn take_answers(&mut self, cx: &mut Context<'_>) {
         while let Poll::Ready(Some(answered)) = self.asking.poll_join_next(cx) {
-            moved = true;
             // One that was withdrawn has nothing to say.
             if let Ok((id, outcome)) = answered {
                 self.aborts.remove(&id);
@@ -261,16 +259,15 @@ impl<T: Transport> Driver<T> {
                 self.connection.answer(now, &id, outcome);
             }
         }
-        moved
     }
 
     fn read(&mut self, cx: &mut Context<'_>) -> bool {
-        for taken in 0..AT_ONCE {
+        for _ in 0..AT_ONCE {
             if self.closing || self.is_held() {
-                return taken > 0;
+                return false;
             }
             match self.transport.poll_receive(cx) {
-                Poll::Pending => return taken > 0,
+                Poll::Pending => return false,
                 Poll::Ready(Ok(Received::Message(message))) => {
                     let now = self.now();
                     self.connection.handle_message(now, &message);
@@ -459,7 +456,8 @@ impl<T: Transport> Driver<T> {
         let Some(wake) = wakes.min() else {
             return false;
         };
-        if self.timer.deadline() != wake {
+        // It is not moved back for each request: when it rings too early, nothing is late yet.
+        if wake < self.timer.deadline() || self.timer.is_elapsed() {
             self.timer.as_mut().reset(wake);
         }
         self.timer.as_mut().poll(cx).is_ready()

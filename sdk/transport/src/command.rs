@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 use crate::child::{Child, Waits};
 use crate::spawn_error::{bad_variable, explain};
 use crate::{Limits, TransportError, TransportErrorKind};
@@ -48,6 +50,11 @@ pub const INHERITED_ENV: &[&str] = &[
     "USERPROFILE",
     "WINDIR",
 ];
+
+/// Programs that are being started at the same time by [`Command::start`], in one process. Starting one takes a
+/// millisecond or more of a processor, so further ones would only hold them up.
+pub const MAX_STARTING: usize = 4;
+static STARTING: Semaphore = Semaphore::const_new(MAX_STARTING);
 
 /// Hears the lines a child writes to its stderr.
 pub(crate) type StderrListener = Arc<dyn Fn(&[u8]) + Send + Sync>;
@@ -167,12 +174,7 @@ impl Command {
     /// [`Spawn`](TransportErrorKind::Spawn) when the program cannot be started, with the reason and
     /// what to check; [`Setup`](TransportErrorKind::Setup) without a runtime.
     pub fn spawn(&self) -> Result<Child, TransportError> {
-        if tokio::runtime::Handle::try_current().is_err() {
-            return Err(TransportError::new(
-                TransportErrorKind::Setup,
-                format!("cannot start {self}: call this on a tokio runtime"),
-            ));
-        }
+        self.require_runtime()?;
         let environment = self.environment();
         if let Some(name) = self.env.keys().find(|name| !is_variable_name(name)) {
             return Err(bad_variable(self, name));
@@ -186,6 +188,49 @@ impl Command {
         #[cfg(unix)]
         crate::spawn_error::refuse_no_program(self, path).map_err(|error| explain(self, path, error))?;
         Child::spawn(self, command).map_err(|error| explain(self, path, error))
+    }
+
+    /// Like [`spawn`](Self::spawn), on a thread for what blocks: the other tasks of the runtime go on meanwhile. At most
+    /// [`MAX_STARTING`] programs are being started at the same time. Dropped before it is ready, it leaves no program.
+    ///
+    /// ```
+    /// # #[cfg(unix)]
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), trunkline_transport::TransportError> {
+    /// use trunkline_transport::Command;
+    ///
+    /// let child = Command::new("cat").start().await?;
+    /// assert!(child.id() > 0);
+    /// # Ok(()) }
+    /// # #[cfg(not(unix))]
+    /// # fn main() {}
+    /// ```
+    ///
+    /// # Errors
+    /// As [`spawn`](Self::spawn); [`Setup`](TransportErrorKind::Setup) too when the runtime ends meanwhile.
+    pub async fn start(&self) -> Result<Child, TransportError> {
+        self.require_runtime()?;
+        // Nobody closes it.
+        let turn = STARTING.acquire().await;
+        let command = self.clone();
+        let started = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            command.spawn()
+        });
+        match started.await {
+            Ok(started) => started,
+            Err(_) => Err(self.setup("the runtime is ending")),
+        }
+    }
+
+    fn require_runtime(&self) -> Result<(), TransportError> {
+        match tokio::runtime::Handle::try_current() {
+            Ok(_) => Ok(()),
+            Err(_) => Err(self.setup("call this on a tokio runtime")),
+        }
+    }
+
+    fn setup(&self, why: &str) -> TransportError {
+        TransportError::new(TransportErrorKind::Setup, format!("cannot start {self}: {why}"))
     }
 
     /// The environment the child gets.
@@ -259,6 +304,8 @@ impl fmt::Debug for Command {
 
 #[cfg(test)]
 mod tests {
+    use std::future::Future;
+
     use super::*;
 
     #[test]
@@ -288,6 +335,33 @@ mod tests {
             "proxy"
         ));
         assert!(inherits(&command.inherit_all_env(), "OPENAI_API_KEY", "secret"));
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_program_is_started_when_its_turn_comes() {
+        let command = Command::new("cat");
+        let all = u32::try_from(MAX_STARTING).unwrap();
+        let others = STARTING.acquire_many(all).await.unwrap();
+        let mut starting = std::pin::pin!(command.start());
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(starting.as_mut().poll(&mut cx).is_pending());
+        drop(others);
+        let others = STARTING.acquire_many(all - 1).await.unwrap();
+        assert!(starting.await.is_ok(), "there is room for one");
+        drop(others);
+        let error = Command::new("no such program").start().await.unwrap_err();
+        assert_eq!(error.kind(), TransportErrorKind::Spawn);
+    }
+
+    #[test]
+    fn without_a_runtime_nothing_is_started() {
+        let command = Command::new("cat");
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        let std::task::Poll::Ready(Err(error)) = std::pin::pin!(command.start()).poll(&mut cx) else {
+            panic!("it needs a runtime");
+        };
+        assert_eq!(error.kind(), TransportErrorKind::Setup);
     }
 
     #[test]

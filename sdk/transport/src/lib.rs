@@ -16,6 +16,7 @@
 //! | message received | 16 MiB ([`DEFAULT_MAX_MESSAGE`], [`Limits`]); a longer line is skipped and reported |
 //! | message sent, queue | none: see [`Transport::queued`] |
 //! | memory pair, each direction | 64 KiB ([`MEMORY_BUFFER`]) |
+//! | programs that are being started | 4 at a time ([`MAX_STARTING`]), further ones wait |
 //! | stderr kept of a child | 64 lines, 8 KiB each |
 //! | end of a child, until it is reported | 0.5 s after its output has ended |
 //! | shutdown of a child | 2 s to end by itself, 2 s after SIGTERM, 2 s after SIGKILL |
@@ -58,7 +59,7 @@ mod transport;
 
 pub use backoff::Backoff;
 pub use child::Child;
-pub use command::{Command, INHERITED_ENV};
+pub use command::{Command, INHERITED_ENV, MAX_STARTING};
 pub use error::{TransportError, TransportErrorKind};
 pub use lines::Lines;
 pub use memory::{InMemory, MEMORY_BUFFER, Memory, memory, memory_with};

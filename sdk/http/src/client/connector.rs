@@ -24,7 +24,7 @@ use super::url::{is_https, shown};
 const KEEPALIVE: Duration = Duration::from_secs(30);
 const KEEPALIVE_PROBES: u32 = 3;
 
-type BoxError = Box<dyn Error + Send + Sync>;
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
 
 /// Opens connections, each within a bounded time.

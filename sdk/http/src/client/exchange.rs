@@ -8,11 +8,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{self, HeaderMap};
 use http::{Response, StatusCode};
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use tokio::time::{Sleep, sleep};
 
-use super::connector::chain;
 use super::failure::{Failure, Refusal};
+use super::links::{Link, LinkedBody};
 use super::sender::{Fetch, Outline, Sender};
 use crate::sse::{Decoded, Decoder, Event};
 
@@ -72,20 +72,20 @@ enum Stage {
     Head(Box<Fetch>),
     /// One JSON text; the first part of it often is all of it.
     Json {
-        body: Incoming,
+        body: LinkedBody,
         read: Read,
     },
     Events {
-        body: Incoming,
+        body: LinkedBody,
         decoder: Box<Decoder>,
     },
     Refusal {
-        body: Incoming,
+        body: LinkedBody,
         read: Vec<u8>,
         refusal: Box<Refusal>,
     },
     Drain {
-        body: Incoming,
+        body: LinkedBody,
         read: usize,
     },
     Ended,
@@ -139,17 +139,11 @@ impl Read {
 
 impl Exchange {
     /// Sends. `head_wait` bounds the wait for the head of the answer; none where whoever waits bounds it.
-    pub(crate) fn new(
-        sender: &Sender,
-        outline: Outline,
-        wants: Wants,
-        limit: usize,
-        head_wait: Option<Duration>,
-    ) -> Self {
+    pub(crate) fn new(outline: Outline, wants: Wants, limit: usize, head_wait: Option<Duration>) -> Self {
         Self {
             wants,
             limit,
-            stage: Stage::Head(Box::new(sender.fetch(outline))),
+            stage: Stage::Head(Box::new(Fetch::new(outline))),
             timer: head_wait.map(|wait| Box::pin(sleep(wait))),
             last_event_id: None,
             retry: None,
@@ -177,7 +171,7 @@ impl Exchange {
         self.timer.get_or_insert_with(|| Box::pin(sleep(wait)));
     }
 
-    pub(crate) fn poll(&mut self, sender: &Sender, cx: &mut Context<'_>) -> Poll<Step> {
+    pub(crate) fn poll(&mut self, sender: &mut Sender, cx: &mut Context<'_>) -> Poll<Step> {
         let polled = self.poll_stage(sender, cx);
         if polled.is_pending()
             && let Some(timer) = &mut self.timer
@@ -203,15 +197,15 @@ impl Exchange {
         }
     }
 
-    fn poll_stage(&mut self, sender: &Sender, cx: &mut Context<'_>) -> Poll<Step> {
+    fn poll_stage(&mut self, sender: &mut Sender, cx: &mut Context<'_>) -> Poll<Step> {
         loop {
             match &mut self.stage {
                 Stage::Head(fetch) => {
                     let answer = ready!(fetch.poll(sender, cx));
                     self.timer = None;
                     match answer {
-                        Ok(response) => {
-                            if let Some(step) = self.open(response) {
+                        Ok((response, link)) => {
+                            if let Some(step) = self.open(response, link) {
                                 return Poll::Ready(step);
                             }
                         }
@@ -221,42 +215,35 @@ impl Exchange {
                         }
                     }
                 }
-                Stage::Json { body, read } => {
-                    let frame = if body.is_end_stream() {
-                        None
-                    } else {
-                        ready!(poll_data(body, cx))
-                    };
-                    match frame {
-                        Some(Ok(more)) if read.len() + more.len() > self.limit => {
-                            let mut start = read.take().to_vec();
-                            start.extend_from_slice(&more);
-                            start.truncate(SHOWN.min(self.limit));
-                            self.stage = Stage::Ended;
-                            return Poll::Ready(Step::TooLong(start.into()));
-                        }
-                        Some(Ok(more)) => read.add(more),
-                        Some(Err(why)) => return Poll::Ready(self.finish(Some(why))),
-                        None => {
-                            let whole = read.take();
-                            self.stage = Stage::Over;
-                            return Poll::Ready(Step::Whole(whole));
-                        }
+                Stage::Json { body, read } => match ready!(body.poll_data(&mut sender.links, cx)) {
+                    Some(Ok(more)) if read.len() + more.len() > self.limit => {
+                        let mut start = read.take().to_vec();
+                        start.extend_from_slice(&more);
+                        start.truncate(SHOWN.min(self.limit));
+                        self.stage = Stage::Ended;
+                        return Poll::Ready(Step::TooLong(start.into()));
                     }
-                }
+                    Some(Ok(more)) => read.add(more),
+                    Some(Err(why)) => return Poll::Ready(self.finish(Some(why))),
+                    None => {
+                        let whole = read.take();
+                        self.stage = Stage::Over;
+                        return Poll::Ready(Step::Whole(whole));
+                    }
+                },
                 Stage::Events { body, decoder } => {
                     match decoder.next() {
                         Some(Decoded::Event(event)) => return Poll::Ready(Step::Event(event)),
                         Some(Decoded::TooLong { start, .. }) => return Poll::Ready(Step::TooLong(start)),
                         None => {}
                     }
-                    match ready!(poll_data(body, cx)) {
+                    match ready!(body.poll_data(&mut sender.links, cx)) {
                         Some(Ok(more)) => decoder.push(more),
                         Some(Err(why)) => return Poll::Ready(self.finish(Some(why))),
                         None => return Poll::Ready(self.finish(None)),
                     }
                 }
-                Stage::Refusal { body, read, refusal } => match ready!(poll_data(body, cx)) {
+                Stage::Refusal { body, read, refusal } => match ready!(body.poll_data(&mut sender.links, cx)) {
                     Some(Ok(more)) if read.len() < MAX_REFUSAL => {
                         let room = MAX_REFUSAL - read.len();
                         read.extend_from_slice(&more[..more.len().min(room)]);
@@ -268,7 +255,7 @@ impl Exchange {
                         return Poll::Ready(Step::Refused(*refusal));
                     }
                 },
-                Stage::Drain { body, read } => match ready!(poll_data(body, cx)) {
+                Stage::Drain { body, read } => match ready!(body.poll_data(&mut sender.links, cx)) {
                     Some(Ok(more)) if *read + more.len() <= MAX_DRAINED => *read += more.len(),
                     _ => return Poll::Ready(self.finish(None)),
                 },
@@ -279,8 +266,9 @@ impl Exchange {
     }
 
     /// What the head of an answer promises.
-    fn open(&mut self, response: Response<Incoming>) -> Option<Step> {
+    fn open(&mut self, response: Response<Incoming>, link: Box<Link>) -> Option<Step> {
         let (head, body) = response.into_parts();
+        let body = LinkedBody::new(body, link);
         let encoded = head.headers.get(header::CONTENT_ENCODING);
         if let Some(encoded) = encoded.filter(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
             let encoding = String::from_utf8_lossy(encoded.as_bytes()).into_owned();
@@ -294,7 +282,7 @@ impl Exchange {
             Content::Other
         };
         self.stage = match (self.wants, kind) {
-            (Wants::Answer, Content::Json) if head.status == StatusCode::OK && !body.is_end_stream() => Stage::Json {
+            (Wants::Answer, Content::Json) if head.status == StatusCode::OK && !body.is_end() => Stage::Json {
                 body,
                 read: Read::Nothing,
             },
@@ -330,20 +318,6 @@ impl Exchange {
         }
         self.stage = Stage::Over;
         Step::Ended(why)
-    }
-}
-
-/// The next bytes of a body; what is no data is passed over.
-fn poll_data(body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, String>>> {
-    loop {
-        return Poll::Ready(match ready!(Pin::new(&mut *body).poll_frame(cx)) {
-            None => None,
-            Some(Err(error)) => Some(Err(format!("the answer broke off: {}", chain(&error)))),
-            Some(Ok(frame)) => match frame.into_data() {
-                Ok(data) => Some(Ok(data)),
-                Err(_trailers) => continue,
-            },
-        });
     }
 }
 

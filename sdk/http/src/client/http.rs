@@ -127,7 +127,7 @@ pub(super) enum News {
 }
 
 impl Slot {
-    fn poll(&mut self, sender: &Sender, cx: &mut Context<'_>) -> Poll<News> {
+    fn poll(&mut self, sender: &mut Sender, cx: &mut Context<'_>) -> Poll<News> {
         match &mut self.stage {
             Stage::Running(exchange) => exchange.poll(sender, cx).map(News::Step),
             Stage::Waiting(timer) => timer.as_mut().poll(cx).map(|()| News::Due),
@@ -289,7 +289,7 @@ impl Http {
     }
 
     fn run(&mut self, job: Job, outline: Outline, wants: Wants, head_wait: Option<Duration>) -> Key {
-        let exchange = Exchange::new(&self.sender, outline, wants, self.limit(), head_wait);
+        let exchange = Exchange::new(outline, wants, self.limit(), head_wait);
         self.slots.insert(Slot {
             job,
             stage: Stage::Running(Box::new(exchange)),
@@ -324,7 +324,7 @@ impl Http {
     /// Asks for a stream of events, in the place of what the slot did before.
     pub(super) fn resume(&self, slot: &mut Slot, last_event_id: Option<&str>) {
         let outline = self.stream_outline(last_event_id);
-        let exchange = Exchange::new(&self.sender, outline, Wants::Events, self.limit(), Some(HEAD_WAIT));
+        let exchange = Exchange::new(outline, Wants::Events, self.limit(), Some(HEAD_WAIT));
         slot.stage = Stage::Running(Box::new(exchange));
     }
 
@@ -429,6 +429,7 @@ impl Http {
 
     /// Moves everything on that was woken, until there is so much to be received.
     fn drive(&mut self, cx: &mut Context<'_>, enough: usize) {
+        self.sender.tidy(cx);
         while self.ready.len() < enough {
             let Some(mut taken) = self.slots.take_woken(cx) else {
                 return;
@@ -436,7 +437,7 @@ impl Http {
             let waker = taken.waker();
             let mut item_cx = Context::from_waker(&waker);
             let goes = loop {
-                match taken.item.poll(&self.sender, &mut item_cx) {
+                match taken.item.poll(&mut self.sender, &mut item_cx) {
                     Poll::Pending => break Goes::On,
                     Poll::Ready(news) => {
                         if self.handle(&mut taken.item, news) == Goes::Over {

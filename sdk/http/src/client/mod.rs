@@ -28,6 +28,7 @@ mod event_link;
 mod exchange;
 mod failure;
 mod http;
+mod links;
 mod listening;
 mod mirrors;
 mod outgoing;

@@ -1,5 +1,7 @@
 //! One HTTP request on its way, with the headers that it needs and the redirects that it may follow.
 
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -8,29 +10,28 @@ use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper_util::client::legacy::{Client, ResponseFuture};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper::body::{Body, Incoming};
 
 use super::connector::{Connector, chain, tls_hint};
 use super::failure::Failure;
+use super::links::{Link, Links, Opening, Responding};
 use super::proxy::Routes;
 use super::url::{self, Origin};
 use crate::header::SESSION_ID;
 
 /// Redirects of one request that are followed.
 pub(crate) const MAX_REDIRECTS: u8 = 5;
-/// How long a connection that is not needed is kept: less than servers and what stands before them usually keep it.
-const IDLE: Duration = Duration::from_secs(50);
-
-/// Sends HTTP requests to one server over pooled connections.
+/// Sends HTTP requests to one server over connections that it keeps.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    client: Client<Connector, Full<Bytes>>,
+    pub(crate) links: Links,
     routes: Arc<Routes>,
     /// The headers of the endpoint, for its origin only.
     own: HeaderMap,
     origin: Origin,
+    /// The address of the endpoint, and what goes with every request to it, made once.
+    url: Uri,
+    base: HeaderMap,
 }
 
 /// What is to be sent, and sent again where a redirect leads.
@@ -45,89 +46,178 @@ pub(crate) struct Outline {
 impl Sender {
     pub(crate) fn new(url: &Uri, own: HeaderMap, routes: Routes, connect_wait: Duration) -> Self {
         let routes = Arc::new(routes);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .build(Connector::new(Arc::clone(&routes), connect_wait));
-        Self {
-            client,
+        let mut sender = Self {
+            links: Links::new(Connector::new(Arc::clone(&routes), connect_wait)),
             routes,
             own,
             origin: Origin::of(url),
+            url: url.clone(),
+            base: HeaderMap::new(),
+        };
+        sender.base = sender.base_for(url, true);
+        sender
+    }
+
+    /// Drops the connections that are of no use any more.
+    pub(crate) fn tidy(&mut self, cx: &mut Context<'_>) {
+        self.links.tidy(cx);
+    }
+
+    /// A connection for a request, if one is free.
+    fn link(&mut self, url: &Uri, cx: &mut Context<'_>) -> Option<Box<Link>> {
+        if *url == self.url {
+            self.links.take(&self.origin, cx)
+        } else {
+            self.links.take(&Origin::of(url), cx)
         }
     }
 
-    pub(crate) fn fetch(&self, outline: Outline) -> Fetch {
-        Fetch {
-            response: self.send(&outline),
-            outline,
-            redirects: 0,
-        }
-    }
-
-    fn send(&self, outline: &Outline) -> ResponseFuture {
-        let is_own = Origin::of(&outline.url) == self.origin;
+    fn request(&self, outline: &Outline) -> Request<Full<Bytes>> {
+        let is_endpoint = outline.url == self.url;
+        let is_own = is_endpoint || Origin::of(&outline.url) == self.origin;
         let mut request = Request::new(Full::new(outline.body.clone()));
         *request.method_mut() = outline.method.clone();
         *request.uri_mut() = outline.url.clone();
         let headers = request.headers_mut();
-        headers.insert(header::USER_AGENT, USER_AGENT);
-        if is_own {
-            headers.extend(self.own.clone());
-        }
+        *headers = if is_endpoint {
+            self.base.clone()
+        } else {
+            self.base_for(&outline.url, is_own)
+        };
         for (name, value) in &outline.headers {
             // A session id is a secret of the one origin that gave it.
             if is_own || *name != SESSION_ID {
                 headers.insert(name, value.clone());
             }
         }
+        request
+    }
+
+    /// What goes with every request to an address.
+    fn base_for(&self, url: &Uri, is_own: bool) -> HeaderMap {
+        let mut headers = if is_own { self.own.clone() } else { HeaderMap::new() };
+        if !headers.contains_key(header::USER_AGENT) {
+            headers.insert(header::USER_AGENT, USER_AGENT);
+        }
+        if let Some(host) = host(url) {
+            headers.insert(header::HOST, host);
+        }
         // A proxy that reads the request is told who asks; a tunnel was told when it was opened.
-        if !url::is_https(&outline.url)
-            && let Ok(Some(proxy)) = self.routes.to(&outline.url)
+        if !url::is_https(url)
+            && let Ok(Some(proxy)) = self.routes.to(url)
             && let Some(auth) = proxy.auth
         {
             headers.insert(header::PROXY_AUTHORIZATION, auth);
         }
-        self.client.request(request)
+        headers
     }
 }
 
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("trunkline/", env!("CARGO_PKG_VERSION")));
 
+/// The host of an address, with its port unless everybody knows it.
+fn host(url: &Uri) -> Option<HeaderValue> {
+    let host = url.host()?;
+    let usual = if url::is_https(url) { 443 } else { 80 };
+    match url.port_u16().filter(|port| *port != usual) {
+        Some(port) => HeaderValue::try_from(format!("{host}:{port}")).ok(),
+        None => HeaderValue::from_str(host).ok(),
+    }
+}
+
+/// The head of an answer, and the connection that its body comes from.
+pub(crate) type Head = (Response<Incoming>, Box<Link>);
+
 /// A request that waits for the head of its answer.
-#[derive(Debug)]
 pub(crate) struct Fetch {
     outline: Outline,
-    response: ResponseFuture,
+    stage: Stage,
     redirects: u8,
 }
 
+enum Stage {
+    /// To be sent, once more maybe.
+    Due,
+    Opening(Opening),
+    Sent(Box<Link>, Responding),
+}
+
 impl Fetch {
+    pub(crate) fn new(outline: Outline) -> Self {
+        Self {
+            outline,
+            stage: Stage::Due,
+            redirects: 0,
+        }
+    }
+
     /// The address that is asked by now, fit to be shown.
     pub(crate) fn address(&self) -> String {
         url::shown(&self.outline.url)
     }
 
     /// The answer, after the redirects that were followed.
-    pub(crate) fn poll(&mut self, sender: &Sender, cx: &mut Context<'_>) -> Poll<Result<Response<Incoming>, Failure>> {
+    pub(crate) fn poll(&mut self, sender: &mut Sender, cx: &mut Context<'_>) -> Poll<Result<Head, Failure>> {
         loop {
-            let answer = ready!(std::pin::Pin::new(&mut self.response).poll(cx));
-            let response = match answer {
-                Ok(response) => response,
-                Err(error) => return Poll::Ready(Err(self.failed(&error))),
+            let link = match &mut self.stage {
+                Stage::Due => {
+                    let Some(link) = sender.link(&self.outline.url, cx) else {
+                        self.stage = Stage::Opening(sender.links.open(&self.outline.url));
+                        continue;
+                    };
+                    link
+                }
+                Stage::Opening(opening) => match ready!(opening.as_mut().poll(cx)) {
+                    Ok(link) => link,
+                    Err(error) => {
+                        let why = format!("{} cannot be reached: {}", self.address(), cause(&*error));
+                        return Poll::Ready(Err(Failure::unreachable(why)));
+                    }
+                },
+                Stage::Sent(link, responding) => {
+                    link.poll(cx);
+                    let answer = ready!(responding.as_mut().poll(cx));
+                    let Stage::Sent(link, _) = std::mem::replace(&mut self.stage, Stage::Due) else {
+                        continue;
+                    };
+                    match answer {
+                        Ok(response) if !is_redirect(response.status()) => return Poll::Ready(Ok((response, link))),
+                        Ok(response) => {
+                            self.redirect(&response)?;
+                            if response.body().is_end_stream() {
+                                sender.links.keep(link);
+                            }
+                        }
+                        Err(mut error) => {
+                            let unsent = error.take_message().is_some();
+                            if !unsent || !link.was_used() {
+                                let why = format!("{} did not answer: {}", self.address(), cause(error.error()));
+                                return Poll::Ready(Err(Failure::broken(why)));
+                            }
+                            // The server had closed a connection that was kept, and nothing was sent: once more.
+                        }
+                    }
+                    continue;
+                }
             };
-            if !matches!(response.status().as_u16(), 301..=303 | 307 | 308) {
-                return Poll::Ready(Ok(response));
-            }
-            let target = response.headers().get(header::LOCATION);
-            let target = target.map(|target| String::from_utf8_lossy(target.as_bytes()).into_owned());
-            match self.target(response.status(), target.as_deref()) {
-                Ok(next) => self.outline.url = next,
-                Err(why) => return Poll::Ready(Err(Failure::refused(response.status(), why))),
-            }
-            self.redirects += 1;
-            self.response = sender.send(&self.outline);
+            self.send(sender, link);
         }
+    }
+
+    fn send(&mut self, sender: &Sender, mut link: Box<Link>) {
+        let responding = link.send(sender.request(&self.outline));
+        self.stage = Stage::Sent(link, responding);
+    }
+
+    /// Follows a redirect, if it may.
+    fn redirect(&mut self, response: &Response<Incoming>) -> Result<(), Failure> {
+        let target = response.headers().get(header::LOCATION);
+        let target = target.map(|target| String::from_utf8_lossy(target.as_bytes()).into_owned());
+        self.outline.url = self
+            .target(response.status(), target.as_deref())
+            .map_err(|why| Failure::refused(response.status(), why))?;
+        self.redirects += 1;
+        Ok(())
     }
 
     /// Where a redirect leads, if it may be followed: a body is sent again only where the status says so, and what
@@ -159,42 +249,35 @@ impl Fetch {
         }
         Ok(next)
     }
+}
 
-    fn failed(&self, error: &hyper_util::client::legacy::Error) -> Failure {
-        let url = self.address();
-        // The first link of the chain only says which of both it was.
-        let source = std::error::Error::source(error);
-        let hint = source
-            .and_then(tls_hint)
-            .map(|hint| format!(" ({hint})"))
-            .unwrap_or_default();
-        let cause = source.map_or_else(|| error.to_string(), chain) + &hint;
-        if error.is_connect() {
-            Failure::unreachable(format!("{url} cannot be reached: {cause}"))
-        } else {
-            Failure::broken(format!("{url} did not answer: {cause}"))
-        }
+fn is_redirect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301..=303 | 307 | 308)
+}
+
+/// Why there is no answer, with what can be done about it.
+fn cause(error: &(dyn Error + 'static)) -> String {
+    let hint = tls_hint(error).map(|hint| format!(" ({hint})")).unwrap_or_default();
+    chain(error) + &hint
+}
+
+impl fmt::Debug for Fetch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fetch")
+            .field("outline", &self.outline)
+            .field("redirects", &self.redirects)
+            .finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::remote::Proxies;
     use super::*;
 
     fn target(method: Method, url: &str, status: u16, location: Option<&str>, redirects: u8) -> Result<String, String> {
-        // The client of the pool needs a runtime to exist.
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        let _entered = runtime.enter();
-        let url: Uri = url.parse().unwrap();
-        let routes = Routes::new(&Proxies::Direct).unwrap();
-        let sender = Sender::new(&url, HeaderMap::new(), routes, Duration::from_secs(1));
-        let mut fetch = sender.fetch(Outline {
+        let mut fetch = Fetch::new(Outline {
             method,
-            url,
+            url: url.parse().unwrap(),
             headers: Vec::new(),
             body: Bytes::new(),
         });

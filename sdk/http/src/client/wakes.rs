@@ -71,23 +71,26 @@ impl<T> WakeSet<T> {
         }
     }
 
-    /// Adds an item, which is polled soon.
+    /// Adds an item that wants to be polled. Nobody is woken for it: whoever adds it goes on with
+    /// [`take_woken`](Self::take_woken).
     pub(crate) fn insert(&mut self, item: T) -> Key {
         let key = Key(self.next);
         self.next += 1;
         let waker = Arc::new(ItemWaker {
             key,
-            queued: AtomicBool::new(false),
+            queued: AtomicBool::new(true),
             queue: Arc::clone(&self.queue),
         });
-        waker.wake_by_ref();
+        self.queue.lock().keys.push_back(key);
         self.items.insert(key, (item, waker));
         key
     }
 
-    /// Takes an item out for good.
+    /// Takes an item out for good. Its waker wakes nobody any more.
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
-        self.items.remove(&key).map(|(item, _)| item)
+        let (item, waker) = self.items.remove(&key)?;
+        waker.queued.store(true, Ordering::Release);
+        Some(item)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
@@ -187,8 +190,11 @@ mod tests {
         assert_eq!(set.take_woken(&mut cx).map(|taken| taken.item), Some('b'));
         assert!(set.take_woken(&mut cx).is_none(), "it was not put back");
 
+        assert!(set.take_woken(&mut cx).is_none());
+        let woken = count.0.load(Ordering::Relaxed);
         assert_eq!(set.remove(first), Some('a'));
         wakers[0].wake_by_ref();
+        assert_eq!(count.0.load(Ordering::Relaxed), woken, "it is gone");
         assert!(set.take_woken(&mut cx).is_none() && set.is_empty());
     }
 }

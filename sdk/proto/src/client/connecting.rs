@@ -99,6 +99,10 @@ impl Connection {
 
     fn ready(&mut self, agreement: Agreement) {
         self.state = State::Ready;
+        if agreement.profile.era == Era::Modern {
+            // A map of JSON values can always be written.
+            self.meta = serde_json::value::to_raw_value(&self.modern_meta(agreement.profile.revision)).ok();
+        }
         self.agreement = Some(agreement);
         self.events.push_back(Event::Connected);
     }

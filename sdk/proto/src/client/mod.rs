@@ -8,6 +8,7 @@ use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use trunkline_types::{
@@ -58,6 +59,8 @@ pub struct Connection {
     config: Config,
     state: State,
     agreement: Option<Agreement>,
+    /// The metadata that every request carries (modern), written once.
+    meta: Option<Box<RawValue>>,
     sent: Outgoing<Sent>,
     given_up: VecDeque<RequestId>,
     asked: HashSet<RequestId>,
@@ -74,6 +77,7 @@ impl Connection {
             config,
             state: State::Probing,
             agreement: None,
+            meta: None,
             sent: Outgoing::default(),
             given_up: VecDeque::new(),
             asked: HashSet::new(),
@@ -141,16 +145,15 @@ impl Connection {
         }
         let timeouts = options.timeouts.unwrap_or(self.config.timeouts);
         let id = self.sent.open(now, Sent::Call(method), timeouts);
-        let meta = self.meta_for(&id, options);
-        if !meta.is_empty() {
-            // The caller's own metadata stays; the protocol's keys win.
-            let slot = params.entry("_meta").or_insert_with(|| Value::Object(Extra::new()));
-            match slot {
-                Value::Object(own) => own.extend(meta),
-                other => *other = Value::Object(meta),
-            }
-        }
-        match encode::request(&id, method.name(), &params) {
+        let own_meta = options.progress || options.log_level.is_some() || params.contains_key("_meta");
+        let encoded = if own_meta {
+            self.merge_meta(&id, &mut params, options);
+            encode::request(&id, method.name(), &params)
+        } else {
+            let meta = self.meta.as_deref();
+            encode::request(&id, method.name(), &WithMeta { params: &params, meta })
+        };
+        match encoded {
             Ok(message) => self.transmit.push_back(message),
             Err(error) => {
                 self.sent.close(&id);
@@ -175,6 +178,18 @@ impl Connection {
         let server = self.agreement.as_ref().map(|agreement| &agreement.capabilities);
         server.is_some_and(|server| server.has_extension(extension))
             && self.config.capabilities.has_extension(extension)
+    }
+
+    /// Adds the protocol's metadata to the caller's own: what is the caller's stays, the protocol's keys win.
+    fn merge_meta(&self, id: &RequestId, params: &mut Extra, options: &RequestOptions) {
+        let meta = self.meta_for(id, options);
+        if meta.is_empty() {
+            return;
+        }
+        match params.entry("_meta").or_insert_with(|| Value::Object(Extra::new())) {
+            Value::Object(own) => own.extend(meta),
+            other => *other = Value::Object(meta),
+        }
     }
 
     fn meta_for(&self, id: &RequestId, options: &RequestOptions) -> Extra {
@@ -610,6 +625,25 @@ impl Connection {
 
     fn noise(&mut self, reason: NoiseReason, bytes: &[u8]) {
         self.events.push_back(Event::Noise(Noise::new(reason, bytes)));
+    }
+}
+
+/// Params that have no metadata of their own, with that of the connection.
+struct WithMeta<'a> {
+    params: &'a Extra,
+    meta: Option<&'a RawValue>,
+}
+
+impl Serialize for WithMeta<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in self.params {
+            map.serialize_entry(key, value)?;
+        }
+        if let Some(meta) = self.meta {
+            map.serialize_entry("_meta", meta)?;
+        }
+        map.end()
     }
 }
 
