@@ -42,6 +42,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trunkline-weather", &["trunkline"]),
     ("trunkline-orders", &["trunkline"]),
     ("trunkline-bench-server", &["trunkline"]),
+    ("trunkline-bench-loops", &["trunkline", "trunkline-gate"]),
     ("trunkline-testkit", &["trunkline"]),
     ("trunkline-tests", &["trunkline"]),
     ("xtask", &[]),
@@ -56,8 +57,13 @@ const LIGHT: &[(&str, &[&str])] = &[
 /// The only places that name a revision: what each revision does, and which methods it has.
 const MAY_NAME_REVISIONS: &[&str] = &["sdk/types/src/revision.rs", "sdk/types/src/method.rs"];
 
-/// The only places that print: the output modules of the two commands, and the last words of the bench server.
-const MAY_PRINT: &[&str] = &["app/cli/src/output.rs", "xtask/src/output.rs", "bench/server/src/main.rs"];
+/// The only places that print: the output modules of the two commands, and the programs for benchmarks.
+const MAY_PRINT: &[&str] = &[
+    "app/cli/src/output.rs",
+    "xtask/src/output.rs",
+    "bench/server/src/main.rs",
+    "bench/loops/src/main.rs",
+];
 
 /// The only file with unsafe code: the session of a child.
 const MAY_BE_UNSAFE: &str = "sdk/transport/src/process/session.rs";
