@@ -3,6 +3,7 @@
 //! It has no dependencies, so it builds in a moment. Everything it runs is an ordinary command that
 //! is printed before it starts; nothing here is needed to build Trunkline itself.
 
+mod bench;
 mod conformance;
 mod output;
 mod place;
@@ -29,7 +30,7 @@ enum Problem {
     Failed(String),
 }
 
-// Benchmark and fuzz commands get their own file and one line here.
+// Fuzz commands get their own file and one line here.
 const TASKS: &[Task] = &[
     Task {
         name: "test",
@@ -45,6 +46,11 @@ const TASKS: &[Task] = &[
         name: "conformance",
         about: "run the official conformance suite, all of it or one --revision and --leg",
         run: conformance::command,
+    },
+    Task {
+        name: "bench",
+        about: "count the instructions of the inner loops (`bench instructions`)",
+        run: bench::command,
     },
 ];
 
