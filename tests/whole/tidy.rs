@@ -45,6 +45,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trunkline-bench-load", &[]),
     ("trunkline-bench-client", &["trunkline"]),
     ("trunkline-bench-server", &["trunkline"]),
+    ("trunkline-bench-loops", &["trunkline", "trunkline-gate"]),
     ("trunkline-testkit", &["trunkline"]),
     ("trunkline-tests", &["trunkline"]),
     ("xtask", &[]),
@@ -65,13 +66,13 @@ const MAY_NAME_REVISIONS: &[&str] = &[
     "bench/peers/floor/src/answer.rs",
 ];
 
-/// The only places that print: the output modules of the commands, the last words of the bench server, and what the
-/// bench client measured.
+/// The only places that print: the output modules of the commands, and the programs for benchmarks.
 const MAY_PRINT: &[&str] = &[
     "app/cli/src/output.rs",
     "xtask/src/output.rs",
     "bench/client/src/main.rs",
     "bench/load/src/output.rs",
+    "bench/loops/src/main.rs",
     "bench/server/src/main.rs",
 ];
 

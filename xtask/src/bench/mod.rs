@@ -4,6 +4,7 @@
 //! file here, a line in [`PARTS`] and a pair of markers in the page.
 
 mod build;
+mod instructions;
 mod machine;
 mod page;
 mod programs;
@@ -13,7 +14,7 @@ use crate::Problem;
 use crate::output;
 
 const USAGE: &str = "usage: cargo xtask bench [PART] [--rounds N] [--quick] [--peer NAME=COMMAND]… \
-    [--client NAME=COMMAND]… [--build] [--json | --write]";
+    [--client NAME=COMMAND]… [--build] [--json | --write], or cargo xtask bench instructions [FILTER] [--write]";
 
 /// One thing to measure.
 struct Part {
@@ -92,6 +93,12 @@ impl Asked {
 
 /// `cargo xtask bench [PART] …`.
 pub(crate) fn command(args: &[String]) -> Result<(), Problem> {
+    // It has no rounds and no peers, and so arguments of its own.
+    if let Some((part, rest)) = args.split_first()
+        && part == "instructions"
+    {
+        return instructions::command(rest);
+    }
     let asked = read(args).map_err(|why| Problem::Usage(format!("{why}; {USAGE}")))?;
     let wanted = |part: &&Part| asked.part.is_none_or(|name| name == part.name);
     let parts: Vec<&Part> = PARTS.iter().filter(wanted).collect();
