@@ -58,6 +58,13 @@ pub struct Cleaned {
 /// assert!(cleaned.flags.contains(&Flag::ControlCharacters));
 /// ```
 pub fn clean(text: &str) -> Cleaned {
+    // Nearly every text: nothing in it needs a second look.
+    if text.bytes().all(is_plain) {
+        return Cleaned {
+            text: text.to_owned(),
+            ..Cleaned::default()
+        };
+    }
     let mut cleaned = Cleaned {
         text: String::with_capacity(text.len()),
         ..Cleaned::default()
@@ -88,6 +95,10 @@ pub fn clean(text: &str) -> Cleaned {
 /// assert_eq!(one_line("0123456789", 4), "0123…");
 /// ```
 pub fn one_line(text: &str, most: usize) -> String {
+    // Nearly every name.
+    if text.len() <= most && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return text.to_owned();
+    }
     let mut line = String::new();
     let mut held = 0;
     let mut after_space = true;
@@ -143,6 +154,25 @@ pub fn visible_json_text(json: &str) -> String {
 
 /// Cleans every text inside a value, and the names of its members.
 pub fn clean_value(value: &Value, flags: &mut BTreeSet<Flag>) -> Value {
+    // A copy of the whole costs less than one that is built member by member.
+    if is_plain_value(value) {
+        return value.clone();
+    }
+    cleaned_value(value, flags)
+}
+
+fn is_plain_value(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.bytes().all(is_plain),
+        Value::Array(items) => items.iter().all(is_plain_value),
+        Value::Object(members) => members
+            .iter()
+            .all(|(name, value)| name.bytes().all(is_plain) && is_plain_value(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
+fn cleaned_value(value: &Value, flags: &mut BTreeSet<Flag>) -> Value {
     let cleaned = |text: &str, flags: &mut BTreeSet<Flag>| {
         let cleaned = clean(text);
         flags.extend(cleaned.flags);
@@ -150,14 +180,19 @@ pub fn clean_value(value: &Value, flags: &mut BTreeSet<Flag>) -> Value {
     };
     match value {
         Value::String(text) => Value::String(cleaned(text, flags)),
-        Value::Array(items) => Value::Array(items.iter().map(|item| clean_value(item, flags)).collect()),
+        Value::Array(items) => Value::Array(items.iter().map(|item| cleaned_value(item, flags)).collect()),
         Value::Object(members) => {
             let members = members.iter();
-            let member = |(name, value): (&String, &Value)| (cleaned(name, flags), clean_value(value, flags));
+            let member = |(name, value): (&String, &Value)| (cleaned(name, flags), cleaned_value(value, flags));
             Value::Object(members.map(member).collect())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
+}
+
+/// Whether a byte is a whole character that stays as it is.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\n' | b'\t')
 }
 
 /// What is wrong with a character, if anything.
@@ -251,6 +286,17 @@ mod tests {
             let stays = matches!(c, '\n' | '\t');
             assert_eq!(cleaned.text.contains(c), stays, "{code:x}");
             assert_eq!(cleaned.flags.is_empty(), stays, "{code:x}");
+        }
+    }
+
+    #[test]
+    fn what_is_taken_as_it_is_would_also_come_out_so() {
+        for byte in 0..=0x7f_u8 {
+            let c = char::from(byte);
+            assert!(!is_plain(byte) || kind(c).is_none(), "{byte:x}");
+            // One that is not plain beside it: the way of every character is gone.
+            let shown = one_line(&format!("x{c}x가"), 40);
+            assert!(!c.is_ascii_graphic() || shown == format!("x{c}x가"), "{byte:x}");
         }
     }
 

@@ -8,12 +8,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::SystemTime;
 
+use serde::Serialize;
 use serde_json::Value;
 use trunkline_transport::{Direction, Tap};
 
 use crate::line::{BEGINNING, FORMAT, GENESIS, MAX_BODY, chain, push_string, seal, sha256};
 use crate::mask::Mask;
-use crate::time::rfc3339;
+use crate::time::Stamp;
 
 /// A journal in memory holds at most this many bytes; entries beyond it are counted as lost.
 pub const MAX_MEMORY: usize = 256 << 20;
@@ -187,15 +188,16 @@ impl Journal {
     }
 
     /// Records `body` under `kind`: `decision`, `note`, or another word of at most 32 lower-case letters and
-    /// underscores. Any other kind, and the kinds with a form of their own, become `note`.
-    pub fn record(&self, kind: &str, body: &Value) {
+    /// underscores. Any other kind, and the kinds with a form of their own, become `note`. A body that JSON cannot
+    /// express becomes the reason for that.
+    pub fn record(&self, kind: &str, body: &(impl Serialize + ?Sized)) {
         let word = |c: u8| c.is_ascii_lowercase() || c == b'_';
         let fits = (1..=32).contains(&kind.len()) && kind.bytes().all(word) && !OWN_KINDS.contains(&kind);
-        let text = body.to_string();
+        let text = serde_json::to_string(body).unwrap_or_else(|error| Value::from(error.to_string()).to_string());
         let mask = self.inner.mask();
         let mut rest = String::from(",\"body\":");
         let masked = if text.len() <= MAX_BODY {
-            mask.json_sparing(text.as_bytes(), if KEPT_KINDS.contains(&kind) { KEPT } else { &[] })
+            mask.json_sparing(&text, if KEPT_KINDS.contains(&kind) { KEPT } else { &[] })
         } else {
             None
         };
@@ -336,16 +338,14 @@ impl Inner {
     fn write(&self, kind: &str, rest: &str) {
         // The clock is read under the lock, so that lines and their times have one order.
         let mut writer = lock(&self.writer);
-        let time = rfc3339((self.clock)());
-        writer.entry(&time, kind, rest);
+        writer.entry((self.clock)(), kind, rest);
     }
 
     fn close(&self) {
         let mut writer = lock(&self.writer);
         if !writer.closed {
-            let time = rfc3339((self.clock)());
             let rest = format!(",\"lost\":{}", writer.lost);
-            writer.entry(&time, "end", &rest);
+            writer.entry((self.clock)(), "end", &rest);
             writer.closed = true;
         }
         writer.flush();
@@ -362,6 +362,7 @@ struct Writer {
     out: Box<dyn Write + Send>,
     /// One buffer for all lines.
     line: String,
+    stamp: Stamp,
     seq: u64,
     previous: String,
     lost: u64,
@@ -379,6 +380,7 @@ impl Writer {
         Self {
             out,
             line: String::new(),
+            stamp: Stamp::default(),
             seq: 0,
             previous: GENESIS.to_owned(),
             lost: 0,
@@ -390,11 +392,12 @@ impl Writer {
         }
     }
 
-    fn entry(&mut self, time: &str, kind: &str, rest: &str) {
+    fn entry(&mut self, time: SystemTime, kind: &str, rest: &str) {
+        self.stamp.set(time);
         let written = if self.closed {
             Err(io::Error::new(ErrorKind::BrokenPipe, "the journal is closed"))
         } else {
-            self.gap_line(time).and_then(|()| self.chained(time, kind, rest))
+            self.gap_line().and_then(|()| self.chained(kind, rest))
         };
         if let Err(error) = written {
             self.lost += 1;
@@ -410,22 +413,23 @@ impl Writer {
         }
     }
 
-    fn gap_line(&mut self, time: &str) -> io::Result<()> {
+    fn gap_line(&mut self) -> io::Result<()> {
         if self.gap > 0 {
-            self.chained(time, "gap", &format!(",\"lost\":{}", self.gap))?;
+            self.chained("gap", &format!(",\"lost\":{}", self.gap))?;
             self.gap = 0;
         }
         Ok(())
     }
 
-    fn chained(&mut self, time: &str, kind: &str, rest: &str) -> io::Result<()> {
+    fn chained(&mut self, kind: &str, rest: &str) -> io::Result<()> {
         use std::fmt::Write as _;
         let mut line = std::mem::take(&mut self.line);
         line.clear();
         let _ = write!(
             line,
-            "{{\"seq\":{},\"time\":\"{time}\",\"kind\":\"{kind}\"{rest}",
-            self.seq
+            "{{\"seq\":{},\"time\":\"{}\",\"kind\":\"{kind}\"{rest}",
+            self.seq,
+            self.stamp.text()
         );
         let hash = chain(&self.previous, line.as_bytes());
         seal(&mut line, &hash);

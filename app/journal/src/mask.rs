@@ -1,6 +1,10 @@
 //! Masking: secrets are taken out before a line is made.
 
 use std::fmt::Write as _;
+use std::ops::Range;
+
+use memchr::memchr2;
+use memchr::memmem::Finder;
 
 use crate::line::{MAX_DEPTH, push_string};
 use crate::secrets::{SHORTEST_KNOWN, is_secret_name, is_stand_in, spans, stand_in};
@@ -28,7 +32,7 @@ use crate::secrets::{SHORTEST_KNOWN, is_secret_name, is_stand_in, spans, stand_i
 /// ```
 #[derive(Clone, Default)]
 pub struct Mask {
-    known: Vec<String>,
+    known: Vec<Finder<'static>>,
 }
 
 impl std::fmt::Debug for Mask {
@@ -57,28 +61,14 @@ impl Mask {
     /// Adds a value to mask wherever it stands. Shorter ones than 6 bytes, and more than [`Mask::MAX_KNOWN`], are not kept.
     pub fn add(&mut self, secret: &str) {
         let wanted = secret.len() >= SHORTEST_KNOWN && self.known.len() < Self::MAX_KNOWN;
-        if wanted && !self.known.iter().any(|known| known == secret) {
-            self.known.push(secret.to_owned());
+        if wanted && !self.known.iter().any(|known| known.needle() == secret.as_bytes()) {
+            self.known.push(Finder::new(secret).into_owned());
         }
     }
 
     /// The text without its secrets, and how many were taken out.
     pub fn text(&self, text: &str) -> (String, u64) {
-        let found = spans(text, &self.known);
-        let mut out = String::with_capacity(text.len());
-        let (mut from, mut count) = (0, 0);
-        for span in found {
-            let secret = &text[span.clone()];
-            if is_stand_in(secret) {
-                continue;
-            }
-            out.push_str(&text[from..span.start]);
-            out.push_str(stand_in(secret.chars().count()));
-            from = span.end;
-            count += 1;
-        }
-        out.push_str(&text[from..]);
-        (out, count)
+        without(text, spans(text, &self.known)).unwrap_or_else(|| (text.to_owned(), 0))
     }
 
     /// JSON on one line without its secrets, and how many were taken out. `None` when `bytes` are not JSON, or are
@@ -86,31 +76,64 @@ impl Mask {
     ///
     /// Numbers, the order of members, repeated members and escapes stay as they are.
     pub fn json(&self, bytes: &[u8]) -> Option<(String, u64)> {
-        self.json_sparing(bytes, &[])
+        let text = std::str::from_utf8(bytes).ok()?;
+        // The walk trusts its input to be JSON, so it is checked first, without building anything.
+        serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
+        self.json_sparing(text, &[])
     }
 
-    /// Like [`json`](Self::json), but known values stay in texts that are members of the outermost object under the
-    /// names in `spared`.
-    pub(crate) fn json_sparing(&self, bytes: &[u8], spared: &[&str]) -> Option<(String, u64)> {
-        let text = std::str::from_utf8(bytes).ok()?;
-        // The walk below trusts its input to be JSON, so it is checked first, without building anything.
-        serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
+    /// Like [`json`](Self::json) for a text that is known to be JSON, but known values stay in texts that are members
+    /// of the outermost object under the names in `spared`.
+    pub(crate) fn json_sparing(&self, text: &str, spared: &[&str]) -> Option<(String, u64)> {
+        let present = |known: &&Finder<'static>| known.find(text.as_bytes()).is_some();
         let mut walk = Walk {
             mask: self,
-            rest: text,
+            present: self.known.iter().filter(present).collect(),
+            text,
+            at: 0,
+            copied: 0,
             out: String::with_capacity(text.len()),
             count: 0,
             spared,
             spare: false,
         };
         walk.run()?;
+        walk.copy_up_to(text.len());
         Some((walk.out, walk.count))
     }
 }
 
+/// The text without these parts, and how many were taken out. `None` where none was: nearly always, so that costs no
+/// copy.
+fn without(text: &str, secrets: Vec<Range<usize>>) -> Option<(String, u64)> {
+    if secrets.is_empty() {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len());
+    let (mut from, mut count) = (0, 0);
+    for span in secrets {
+        let secret = &text[span.clone()];
+        if is_stand_in(secret) {
+            continue;
+        }
+        out.push_str(&text[from..span.start]);
+        out.push_str(stand_in(secret.chars().count()));
+        from = span.end;
+        count += 1;
+    }
+    out.push_str(&text[from..]);
+    (count > 0).then_some((out, count))
+}
+
 struct Walk<'a> {
     mask: &'a Mask,
-    rest: &'a str,
+    /// Those known values that stand in the text: a string without escapes holds no other.
+    present: Vec<&'a Finder<'static>>,
+    text: &'a str,
+    /// What comes before was looked at.
+    at: usize,
+    /// What comes before is in `out`, or left out.
+    copied: usize,
     out: String,
     count: u64,
     /// Names of members of the outermost object in which known values stay.
@@ -131,12 +154,12 @@ impl<'a> Walk<'a> {
     fn run(&mut self) -> Option<()> {
         let mut open: Vec<Frame> = Vec::new();
         let mut at_name = false;
-        loop {
-            self.rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
-            let Some(&first) = self.rest.as_bytes().first() else {
-                return Some(());
-            };
+        while let Some(&first) = self.text.as_bytes().get(self.at) {
             match first {
+                b' ' | b'\t' | b'\r' | b'\n' => {
+                    let space = self.take(1);
+                    self.replace(space);
+                }
                 b'{' | b'[' => {
                     if open.len() == MAX_DEPTH {
                         return None;
@@ -148,70 +171,87 @@ impl<'a> Walk<'a> {
                         next: place,
                     });
                     at_name = first == b'{';
-                    self.copy(1);
+                    self.at += 1;
                 }
                 b'}' | b']' => {
                     open.pop();
-                    self.copy(1);
+                    self.at += 1;
                 }
                 b',' => {
                     at_name = open.last().is_some_and(|frame| frame.object);
-                    self.copy(1);
+                    self.at += 1;
                 }
                 b':' => {
                     at_name = false;
-                    self.copy(1);
+                    self.at += 1;
                 }
                 b'"' if at_name => {
-                    let token = self.take(string_length(self.rest));
+                    let token = self.take(string_length(self.rest()));
                     let name = unescape(token);
                     self.spare = false;
-                    self.push_masked(token, &name);
+                    self.mask_within(token, &name);
                     self.spare = open.len() == 1 && self.spared.contains(&&*name);
                     if let Some(frame) = open.last_mut() {
-                        frame.next = next_place(frame.place, &name, self.rest);
+                        frame.next = next_place(frame.place, &name, self.rest());
                     }
                 }
                 b'"' => {
-                    let token = self.take(string_length(self.rest));
+                    let token = self.take(string_length(self.rest()));
                     let text = unescape(token);
                     if open.last().is_some_and(Frame::hides) {
-                        self.push_hidden(&text);
+                        self.hide(token, &text);
                     } else {
-                        self.push_masked(token, &text);
+                        self.mask_within(token, &text);
                     }
                 }
                 b'-' | b'0'..=b'9' => {
-                    let end = self.rest.find([',', '}', ']', ' ', '\t', '\r', '\n']);
-                    let token = self.take(end.unwrap_or(self.rest.len()));
+                    let ends = |c: u8| matches!(c, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n');
+                    let token = self.take_until(ends);
                     if open.last().is_some_and(Frame::hides) {
-                        self.push_hidden(token);
-                    } else {
-                        self.out.push_str(token);
+                        self.hide(token, token);
                     }
                 }
                 _ => {
-                    let end = self.rest.find(|c: char| !c.is_ascii_lowercase());
-                    self.copy(end.unwrap_or(self.rest.len()).max(1));
+                    self.at += 1;
+                    self.take_until(|c| !c.is_ascii_lowercase());
                 }
             }
         }
+        Some(())
+    }
+
+    /// What was not looked at yet.
+    fn rest(&self) -> &'a str {
+        // Where tokens of JSON end, characters end.
+        self.text.get(self.at..).unwrap_or_default()
     }
 
     fn take(&mut self, length: usize) -> &'a str {
-        // Lengths come from a search in `rest` itself; a cut that does not fit takes everything.
-        let (token, rest) = self.rest.split_at_checked(length).unwrap_or((self.rest, ""));
-        self.rest = rest;
+        // Lengths come from a search in the rest itself; a cut that does not fit takes everything.
+        let rest = self.rest();
+        let token = rest.get(..length).unwrap_or(rest);
+        self.at += token.len();
         token
     }
 
-    fn copy(&mut self, length: usize) {
-        let token = self.take(length);
-        self.out.push_str(token);
+    fn take_until(&mut self, ends: impl Fn(u8) -> bool) -> &'a str {
+        let rest = self.rest();
+        self.take(rest.bytes().position(ends).unwrap_or(rest.len()))
+    }
+
+    fn copy_up_to(&mut self, end: usize) {
+        self.out.push_str(self.text.get(self.copied..end).unwrap_or_default());
+    }
+
+    /// Leaves out the token that was just taken; what is put into the result now stands in its place.
+    fn replace(&mut self, token: &str) {
+        self.copy_up_to(self.at - token.len());
+        self.copied = self.at;
     }
 
     /// A whole secret.
-    fn push_hidden(&mut self, text: &str) {
+    fn hide(&mut self, token: &str, text: &str) {
+        self.replace(token);
         if text.is_empty() || is_stand_in(text) {
             push_string(&mut self.out, text);
             return;
@@ -221,16 +261,18 @@ impl<'a> Walk<'a> {
     }
 
     /// A text that may hold secrets; `token` is how it came.
-    fn push_masked(&mut self, token: &str, text: &str) {
-        let (masked, count) = if self.spare {
-            Mask::default().text(text)
+    fn mask_within(&mut self, token: &str, text: &str) {
+        let found = if self.spare {
+            spans(text, &[])
+        } else if token.len() == text.len() + 2 {
+            // Without its quotes it is as long as its text: every escape is longer than what it stands for.
+            spans(text, self.present.iter().copied())
         } else {
-            self.mask.text(text)
+            spans(text, &self.mask.known)
         };
-        if count == 0 {
-            self.out.push_str(token);
-        } else {
+        if let Some((masked, count)) = without(text, found) {
             self.count += count;
+            self.replace(token);
             push_string(&mut self.out, &masked);
         }
     }
@@ -268,14 +310,14 @@ fn next_place(place: Place, name: &str, rest: &str) -> Place {
 
 /// The length of the JSON string that `text` begins with, quotes included.
 fn string_length(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => return at + 1,
-            _ => {}
+    let bytes = text.as_bytes();
+    let mut at = 1;
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += found;
+        if bytes[at] == b'"' {
+            return at + 1;
         }
+        at += 2;
     }
     text.len()
 }
@@ -289,30 +331,43 @@ fn unescape(token: &str) -> std::borrow::Cow<'_, str> {
     }
     let mut units: Vec<u16> = Vec::new();
     let mut out = String::with_capacity(inner.len());
-    let mut chars = inner.chars();
-    while let Some(c) = chars.next() {
-        let escape = if c == '\\' { chars.next() } else { None };
-        if escape == Some('u') {
-            let digits: String = chars.by_ref().take(4).collect();
-            units.push(u16::from_str_radix(&digits, 16).unwrap_or(0xFFFD));
-            continue;
+    let mut rest = inner;
+    while let Some(at) = rest.bytes().position(|byte| byte == b'\\') {
+        if at > 0 {
+            flush(&mut units, &mut out);
+            out.push_str(&rest[..at]);
         }
-        flush(&mut units, &mut out);
-        out.push(match escape {
-            None => c,
-            Some('n') => '\n',
-            Some('r') => '\r',
-            Some('t') => '\t',
-            Some('b') => '\u{8}',
-            Some('f') => '\u{c}',
-            Some(other) => other,
-        });
+        // What follows a backslash in JSON is ASCII.
+        let escape = rest.as_bytes().get(at + 1).copied().unwrap_or_default();
+        let mut end = at + 2;
+        if escape == b'u' {
+            end = at + 6;
+            let unit = rest
+                .get(at + 2..end)
+                .and_then(|digits| u16::from_str_radix(digits, 16).ok());
+            units.push(unit.unwrap_or(0xFFFD));
+        } else {
+            flush(&mut units, &mut out);
+            out.push(match escape {
+                b'n' => '\n',
+                b'r' => '\r',
+                b't' => '\t',
+                b'b' => '\u{8}',
+                b'f' => '\u{c}',
+                other => char::from(other),
+            });
+        }
+        rest = rest.get(end..).unwrap_or_default();
     }
     flush(&mut units, &mut out);
+    out.push_str(rest);
     out.into()
 }
 
 fn flush(units: &mut Vec<u16>, out: &mut String) {
+    if units.is_empty() {
+        return;
+    }
     out.extend(char::decode_utf16(units.drain(..)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
 }
 
@@ -390,6 +445,23 @@ mod tests {
     }
 
     #[test]
+    fn escapes_are_read_as_json_reads_them() {
+        for text in [
+            "",
+            "plain",
+            "\"\\/\u{8}\u{c}\n\r\t",
+            "a\nb\\",
+            "\u{1f468}x\u{e9}\u{1f469}",
+        ] {
+            let token = serde_json::to_string(text).unwrap();
+            assert_eq!(unescape(&token), text);
+            let units: Vec<String> = text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
+            assert_eq!(unescape(&format!("\"{}\"", units.concat())), text);
+        }
+        assert_eq!(unescape(r#""a\ud800\n\/서울""#), "a\u{fffd}\n/서울");
+    }
+
+    #[test]
     fn known_values_in_names_too() {
         let mut mask = Mask::default();
         mask.add("s3cr3t-value");
@@ -405,7 +477,7 @@ mod tests {
     fn known_values_stay_in_spared_members_only() {
         let mut mask = Mask::default();
         mask.add("weather");
-        let json = br#"{"tool":"weather","arguments":{"tool":"weather"},"why":"weather","server":"token=abc"}"#;
+        let json = r#"{"tool":"weather","arguments":{"tool":"weather"},"why":"weather","server":"token=abc"}"#;
         let (out, count) = mask.json_sparing(json, &["tool", "server"]).unwrap();
         assert_eq!(
             out,

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memchr::memmem::Finder;
+
 /// Names (lower case, without `_`, `-`, `.` and spaces) under which a value is a secret.
 const NAMES: &[&str] = &[
     "authorization",
@@ -80,6 +82,58 @@ const SHAPES: &[(&str, usize)] = &[
     ("shpat_", 16),
 ];
 
+/// Authorization schemes, in any case; what follows one is a secret.
+const SCHEMES: &[&str] = &["bearer", "basic", "token", "apikey", "negotiate", "digest"];
+
+/// A JSON Web Token begins so: its first part is an encoded brace.
+const JWT: &str = "eyJ";
+
+/// How the secrets that are known by their look begin: for each first byte the second ones, a bit for the low half of
+/// each. Two bytes tell nearly every word from a secret.
+const BEGINNINGS: [u32; 256] = {
+    const fn note(beginnings: &mut [u32; 256], text: &str) {
+        let bytes = text.as_bytes();
+        beginnings[bytes[0] as usize] |= low_half(bytes[1]);
+    }
+    let mut beginnings = [0; 256];
+    note(&mut beginnings, JWT);
+    let mut at = 0;
+    while at < SHAPES.len() {
+        note(&mut beginnings, SHAPES[at].0);
+        at += 1;
+    }
+    at = 0;
+    while at < SCHEMES.len() {
+        note(&mut beginnings, SCHEMES[at]);
+        // Capitals have the same low half.
+        let first = SCHEMES[at].as_bytes()[0];
+        beginnings[first.to_ascii_uppercase() as usize] |= beginnings[first as usize];
+        at += 1;
+    }
+    beginnings
+};
+
+/// How names of secrets end: for each last byte the ones before it, as above. It tells most other names from them.
+const NAME_ENDINGS: [u32; 256] = {
+    const fn note(endings: &mut [u32; 256], names: &[&str]) {
+        let mut at = 0;
+        while at < names.len() {
+            let name = names[at].as_bytes();
+            endings[name[name.len() - 1] as usize] |= low_half(name[name.len() - 2]);
+            at += 1;
+        }
+    }
+    let mut endings = [0; 256];
+    note(&mut endings, NAMES);
+    note(&mut endings, ENDINGS);
+    endings
+};
+
+/// The low five bits, in which a letter and its capital are one.
+const fn low_half(byte: u8) -> u32 {
+    1 << (byte & 31)
+}
+
 /// Known secrets shorter than this are not looked for: `1` or `true` would mask everything.
 pub(crate) const SHORTEST_KNOWN: usize = 6;
 
@@ -91,15 +145,35 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     if name.len() > LONGEST_NAME {
         return false;
     }
-    let plain: String = name
-        .chars()
-        .filter(|c| !matches!(c, '_' | '-' | '.' | ' '))
-        .flat_map(char::to_lowercase)
-        .collect();
-    if NOT_SECRET.contains(&plain.as_str()) {
+    let ignored = |c: u8| matches!(c, b'_' | b'-' | b'.' | b' ');
+    // Every name of every message comes here, nearly all in ASCII: that takes no memory.
+    if name.is_ascii() {
+        let kept = || name.bytes().filter(|&byte| !ignored(byte));
+        let mut last = kept().rev();
+        let (Some(last), Some(second)) = (last.next(), last.next()) else {
+            return false;
+        };
+        if NAME_ENDINGS[usize::from(last.to_ascii_lowercase())] & low_half(second) == 0 {
+            return false;
+        }
+        let mut plain = [0; LONGEST_NAME];
+        let mut length = 0;
+        for byte in kept() {
+            plain[length] = byte.to_ascii_lowercase();
+            length += 1;
+        }
+        return is_plain_secret_name(&plain[..length]);
+    }
+    let kept = name.chars().filter(|&c| !u8::try_from(c).is_ok_and(ignored));
+    let plain: String = kept.flat_map(char::to_lowercase).collect();
+    is_plain_secret_name(plain.as_bytes())
+}
+
+fn is_plain_secret_name(plain: &[u8]) -> bool {
+    if NOT_SECRET.iter().any(|name| name.as_bytes() == plain) {
         return false;
     }
-    NAMES.contains(&plain.as_str()) || ENDINGS.iter().any(|end| plain.ends_with(end))
+    NAMES.iter().any(|name| name.as_bytes() == plain) || ENDINGS.iter().any(|end| plain.ends_with(end.as_bytes()))
 }
 
 /// What stands in place of a secret of so many characters: its length class and nothing else.
@@ -121,10 +195,11 @@ pub(crate) fn is_stand_in(text: &str) -> bool {
 }
 
 /// The secrets in a text, in order, none overlapping another.
-pub(crate) fn spans(text: &str, known: &[String]) -> Vec<Range<usize>> {
+pub(crate) fn spans<'k>(text: &str, known: impl IntoIterator<Item = &'k Finder<'static>>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for secret in known {
-        found.extend(text.match_indices(secret.as_str()).map(|(at, hit)| at..at + hit.len()));
+        let hits = secret.find_iter(text.as_bytes());
+        found.extend(hits.map(|at| at..at + secret.needle().len()));
     }
     let bytes = text.as_bytes();
     // Where the last find of each sort ended: looking again inside it would make hostile texts quadratic.
@@ -135,9 +210,24 @@ pub(crate) fn spans(text: &str, known: &[String]) -> Vec<Range<usize>> {
             found.push(span);
         }
     };
+    let mut in_word = false;
     for (at, &byte) in bytes.iter().enumerate() {
-        match byte {
-            b':' | b'=' => {
+        match SORTS[usize::from(byte)] {
+            Sort::Other => in_word = false,
+            Sort::Word => {
+                if !in_word && at >= token_end && may_begin(&bytes[at..]) {
+                    keep(shaped(text, at), &mut token_end);
+                }
+                in_word = true;
+            }
+            Sort::Dash => {
+                in_word = true;
+                if at >= key_end && bytes[at..].starts_with(b"-----BEGIN ") {
+                    keep(private_key(text, at), &mut key_end);
+                }
+            }
+            Sort::Mark => {
+                in_word = false;
                 if at + 1 >= value_end {
                     keep(assigned(text, at), &mut value_end);
                 }
@@ -145,20 +235,51 @@ pub(crate) fn spans(text: &str, known: &[String]) -> Vec<Range<usize>> {
                     keep(password_in_address(text, at + 3), &mut 0);
                 }
             }
-            b'-' if at >= key_end && bytes[at..].starts_with(b"-----BEGIN ") => {
-                keep(private_key(text, at), &mut key_end);
-            }
-            _ if at >= token_end && byte.is_ascii_alphabetic() && (at == 0 || !is_key_byte(bytes[at - 1])) => {
-                keep(shaped(text, at), &mut token_end);
-            }
-            _ => {}
         }
     }
     merged(found)
 }
 
+/// What a byte means to the search for secrets.
+#[derive(Clone, Copy)]
+enum Sort {
+    Other,
+    /// It belongs to a word, and a secret may begin at the first of them.
+    Word,
+    /// It belongs to a word, and a private key may begin here.
+    Dash,
+    /// A value may follow.
+    Mark,
+}
+
+const SORTS: [Sort; 256] = {
+    let mut sorts = [Sort::Other; 256];
+    let mut byte = 0_u8;
+    while byte < u8::MAX {
+        if is_key_byte(byte) {
+            sorts[byte as usize] = Sort::Word;
+        }
+        byte += 1;
+    }
+    sorts[b'-' as usize] = Sort::Dash;
+    sorts[b':' as usize] = Sort::Mark;
+    sorts[b'=' as usize] = Sort::Mark;
+    sorts
+};
+
+/// Whether a secret that is known by its look can begin so.
+fn may_begin(word: &[u8]) -> bool {
+    match word {
+        [first, second, ..] => BEGINNINGS[usize::from(*first)] & low_half(*second) != 0,
+        _ => false,
+    }
+}
+
 /// Sorts and joins what overlaps.
 fn merged(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    if found.len() < 2 {
+        return found;
+    }
     found.sort_by_key(|span| span.start);
     let mut joined: Vec<Range<usize>> = Vec::with_capacity(found.len());
     for span in found {
@@ -170,7 +291,7 @@ fn merged(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
     joined
 }
 
-fn is_key_byte(byte: u8) -> bool {
+const fn is_key_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
@@ -191,8 +312,8 @@ fn shaped(text: &str, at: usize) -> Option<Range<usize>> {
             return (length >= *least).then(|| at..at + start.len() + length);
         }
     }
-    if rest.starts_with(b"eyJ") {
-        // A JSON Web Token: three parts, the first of which begins with an encoded brace.
+    if rest.starts_with(JWT.as_bytes()) {
+        // It has three parts.
         let length = rest.iter().take_while(|&&b| is_key_byte(b) || b == b'.').count();
         let pieces = rest[..length].split(|&b| b == b'.').count();
         return (pieces >= 3 && length >= 24).then(|| at..at + length);
@@ -208,7 +329,7 @@ fn shaped(text: &str, at: usize) -> Option<Range<usize>> {
 
 /// The length of an authorization scheme's name at the start of `rest`.
 fn scheme_length(rest: &[u8]) -> Option<usize> {
-    ["bearer", "basic", "token", "apikey", "negotiate", "digest"]
+    SCHEMES
         .iter()
         .find(|scheme| {
             rest.get(..scheme.len())
@@ -318,7 +439,7 @@ mod tests {
     use super::*;
 
     fn found<'a>(text: &'a str, known: &[&str]) -> Vec<&'a str> {
-        let known: Vec<String> = known.iter().map(|&k| k.to_owned()).collect();
+        let known: Vec<Finder<'static>> = known.iter().map(|k| Finder::new(k).into_owned()).collect();
         spans(text, &known).into_iter().map(|span| &text[span]).collect()
     }
 
@@ -332,6 +453,11 @@ mod tests {
             "client.secret",
             "비밀번호",
             "Set-Cookie",
+            // A Kelvin sign is a capital of k.
+            "API_\u{212a}EY",
+            "_-. PWD",
+            "o.t-p_",
+            "PASS_WORD. ",
         ] {
             assert!(is_secret_name(name), "{name}");
         }
@@ -343,9 +469,30 @@ mod tests {
             "passenger",
             "keyboard",
             "city",
+            "x",
+            "_",
             "",
         ] {
             assert!(!is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_shape_and_scheme_is_looked_for() {
+        for (start, least) in SHAPES {
+            let secret = format!("{start}{}", "a".repeat(*least));
+            assert_eq!(found(&format!("use {secret} now"), &[]), [secret.as_str()]);
+            assert_eq!(found(&secret[..secret.len() - 1], &[]), [""; 0]);
+        }
+        for scheme in SCHEMES {
+            let capital = format!("{}{}", scheme[..1].to_uppercase(), &scheme[1..]);
+            for scheme in [(*scheme).to_owned(), scheme.to_uppercase(), capital] {
+                assert_eq!(
+                    found(&format!("{scheme} abC123.def-456"), &[]),
+                    ["abC123.def-456"],
+                    "{scheme}"
+                );
+            }
         }
     }
 
@@ -423,7 +570,7 @@ mod tests {
             "= ",
         ] {
             let text = piece.repeat((1 << 20) / piece.len());
-            let _ = spans(&text, &["secret-one".to_owned()]);
+            let _ = spans(&text, &[Finder::new("secret-one").into_owned()]);
         }
         // A second for all of them where it is slow; work that grows with the square would take many minutes.
         assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());

@@ -8,8 +8,8 @@ use trunkline_client::{Call, CallError, CallOptions, Noise, NoiseReason};
 
 use super::unknown::Unknown;
 use super::verify::Received;
-use super::{Approved, ToolCall};
-use crate::catalogue::Catalogue;
+use super::{Approved, DecidedBy, ToolCall};
+use crate::catalogue::{Catalogue, OfferedTool};
 use crate::server::Server;
 use crate::text::one_line;
 use crate::watch::{News, Watch};
@@ -37,6 +37,7 @@ pub(crate) struct Means<'a> {
 /// # Errors
 /// Why the approval is void: it is too old, or the tool is not the same any more. Nothing is sent then.
 pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> Result<Received, String> {
+    let approved_by = approved.decision.by;
     let call = approved.value;
     let tool = call.tool();
     if approved.at.elapsed() > APPROVAL_LASTS {
@@ -45,8 +46,10 @@ pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> R
     let Some(server) = means.server else {
         return Ok(Err(CallError::Closed { diagnosis: None }));
     };
-    // A person may have taken minutes to say yes.
-    server.refresh(tool.server(), tool.trust()).await?;
+    // A person may have taken minutes to say yes; a rule decides within the step that read the list.
+    if approved_by == DecidedBy::Person {
+        server.refresh(tool.server(), tool.trust()).await?;
+    }
     let current = server.changes.current();
     let now = current.as_deref().unwrap_or(means.catalogue).get(tool.name());
     if now.map(|now| now.hash()) != Some(tool.hash()) {
@@ -59,10 +62,9 @@ pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> R
     };
     let _counted = Counted::new(&server.calls);
     let in_flight = means.unknown.begin(&call);
-    let running = server
-        .client
-        .request_call(&tool.definition().name, call.arguments().clone(), options);
-    let result = server.learn(wait(running, server, &call, means.watch).await);
+    let ToolCall { tool, arguments, .. } = call;
+    let running = server.client.request_call(&tool.definition().name, arguments, options);
+    let result = server.learn(wait(running, server, &tool, means.watch).await);
     match &result {
         Err(error) if error.may_have_run() && !matches!(error, CallError::Mismatch(_)) => drop(in_flight),
         _ => in_flight.settle(),
@@ -71,13 +73,13 @@ pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> R
 }
 
 /// Waits for the answer and passes progress and noise on.
-async fn wait(mut running: Call, server: &Server, call: &ToolCall, watch: &dyn Watch) -> Received {
+async fn wait(mut running: Call, server: &Server, tool: &OfferedTool, watch: &dyn Watch) -> Received {
     let mut noise = Noises::new(server);
     let mut stray = None;
     let began = Instant::now();
     let mut seconds = 0;
-    let of = one_line(call.tool().server(), 100);
-    let tool = one_line(&call.tool().definition().name, 100);
+    let of = one_line(tool.server(), 100);
+    let tool = one_line(&tool.definition().name, 100);
     loop {
         tokio::select! {
             biased;

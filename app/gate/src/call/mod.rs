@@ -49,15 +49,19 @@ pub struct ToolCall {
     arguments: Map<String, Value>,
     /// The SHA-256 over server, definition and the bytes of the arguments.
     digest: String,
+    /// What it has in common with the same call in other words.
+    key: String,
 }
 
 impl ToolCall {
     fn new(tool: Arc<OfferedTool>, arguments: Map<String, Value>) -> Self {
         let digest = digest(&tool, &arguments);
+        let key = unknown::key(&tool, &arguments);
         Self {
             tool,
             arguments,
             digest,
+            key,
         }
     }
 
@@ -74,6 +78,11 @@ impl ToolCall {
     /// The SHA-256 over the server's id, the tool's definition and the bytes of the arguments.
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+
+    /// Under which [`unknown::Unknown`] remembers it.
+    fn key(&self) -> &str {
+        &self.key
     }
 }
 

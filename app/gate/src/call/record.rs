@@ -1,10 +1,13 @@
 //! What was decided and how it ended, for the journal and for the caller.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use trunkline_journal::Journal;
 
-use super::{Approved, Decision, Outcome, Stop, ToolCall};
+use super::{Approved, DecidedBy, Decision, Outcome, Stop, ToolCall};
+use crate::text::Flag;
 
 /// One call from beginning to end.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,18 +32,30 @@ pub struct Report {
 /// Records a permission before the call is made, so that it stands there even if nothing after it does.
 pub(crate) fn permitted(journal: Option<&Journal>, approved: &Approved<ToolCall>) {
     let Some(journal) = journal else { return };
-    let call = approved.value();
-    let body = json!({
-        "server": call.tool().server(),
-        "tool": call.tool().definition().name,
-        "definition": call.tool().hash(),
-        "arguments": call.arguments(),
-        "digest": call.digest(),
-        "effect": "permit",
-        "by": approved.decision().by,
-        "reason": approved.decision().reason,
-    });
+    let (call, decision) = (approved.value(), approved.decision());
+    let body = Permitted {
+        server: call.tool().server(),
+        tool: &call.tool().definition().name,
+        definition: call.tool().hash(),
+        arguments: call.arguments(),
+        digest: call.digest(),
+        effect: "permit",
+        by: decision.by,
+        reason: &decision.reason,
+    };
     journal.record("decision", &body);
+}
+
+#[derive(Serialize)]
+struct Permitted<'a> {
+    server: &'a str,
+    tool: &'a str,
+    definition: &'a str,
+    arguments: &'a Map<String, Value>,
+    digest: &'a str,
+    effect: &'a str,
+    by: DecidedBy,
+    reason: &'a str,
 }
 
 /// Records a call that is not made.
@@ -57,16 +72,34 @@ pub(crate) fn stopped(journal: Option<&Journal>, tool: &str, arguments: &Value, 
 /// Records how a call ended that was made.
 pub(crate) fn ended(journal: Option<&Journal>, digest: &str, outcome: &Outcome) {
     let Some(journal) = journal else { return };
-    let mut body = json!({ "digest": digest, "kind": outcome.kind() });
+    let mut body = Ended {
+        digest,
+        kind: outcome.kind(),
+        is_error: None,
+        flags: None,
+        why: None,
+    };
     match outcome {
         Outcome::Answered(answer) => {
-            body["is_error"] = answer.is_error.into();
-            body["flags"] = json!(answer.flags);
+            body.is_error = Some(answer.is_error);
+            body.flags = Some(&answer.flags);
         }
         Outcome::Refused { reason: why }
         | Outcome::Invalid { why }
         | Outcome::Failed { why }
-        | Outcome::Unknown { why } => body["why"] = why.as_str().into(),
+        | Outcome::Unknown { why } => body.why = Some(why),
     }
     journal.record("outcome", &body);
+}
+
+#[derive(Serialize)]
+struct Ended<'a> {
+    digest: &'a str,
+    kind: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_error: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flags: Option<&'a BTreeSet<Flag>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
 }

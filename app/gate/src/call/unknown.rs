@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Map, Number, Value};
 
 use super::ToolCall;
+use crate::catalogue::OfferedTool;
 use crate::name::hex;
 
 /// The calls with an unknown outcome, by server, tool and arguments.
@@ -16,7 +17,7 @@ pub(crate) struct Unknown {
 
 impl Unknown {
     pub(crate) fn holds(&self, call: &ToolCall) -> bool {
-        self.lock().contains(&key(call))
+        self.lock().contains(call.key())
     }
 
     /// Marks the start of a call. Unless it is settled, it counts as unknown from then on: also when the future that
@@ -24,7 +25,7 @@ impl Unknown {
     pub(crate) fn begin(&self, call: &ToolCall) -> InFlight {
         InFlight {
             unknown: self.clone(),
-            key: Some(key(call)),
+            key: Some(call.key().to_owned()),
         }
     }
 
@@ -66,11 +67,11 @@ impl Drop for InFlight {
 
 /// What makes two calls the same: not the definition, which may change, nor the order of the members, nor how a whole
 /// number is written.
-fn key(call: &ToolCall) -> String {
-    let arguments = same_form(&Value::Object(call.arguments().clone())).to_string();
+pub(super) fn key(tool: &OfferedTool, arguments: &Map<String, Value>) -> String {
+    let arguments = same_members(arguments).to_string();
     hex(&[
-        call.tool().server().as_bytes(),
-        call.tool().definition().name.as_bytes(),
+        tool.server().as_bytes(),
+        tool.definition().name.as_bytes(),
         arguments.as_bytes(),
     ])
 }
@@ -78,16 +79,18 @@ fn key(call: &ToolCall) -> String {
 /// The same value in one form: members in order of their names, `1.0` as `1`.
 pub fn same_form(value: &Value) -> Value {
     match value {
-        Value::Object(members) => {
-            let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
-            sorted.sort_by_key(|(name, _)| *name);
-            let members = sorted.into_iter().map(|(name, value)| (name.clone(), same_form(value)));
-            Value::Object(members.collect::<Map<_, _>>())
-        }
+        Value::Object(members) => same_members(members),
         Value::Array(items) => Value::Array(items.iter().map(same_form).collect()),
         Value::Number(number) => Value::Number(whole(number)),
         Value::Null | Value::Bool(_) | Value::String(_) => value.clone(),
     }
+}
+
+fn same_members(members: &Map<String, Value>) -> Value {
+    let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
+    sorted.sort_by_key(|(name, _)| *name);
+    let members = sorted.into_iter().map(|(name, value)| (name.clone(), same_form(value)));
+    Value::Object(members.collect::<Map<_, _>>())
 }
 
 fn whole(number: &Number) -> Number {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::io;
 
 use serde_json::Value;
 use trunkline_client::CallError;
@@ -51,9 +52,7 @@ fn answer(result: CallToolResult, max_text: usize) -> Answer {
     let (text, cut) = cut(cleaned.text, max_text);
     let structured = result.structured_content.as_ref();
     let structured = structured.map(|value| clean_value(value, &mut flags));
-    let too_long = structured
-        .as_ref()
-        .is_some_and(|value| value.to_string().len() > max_text);
+    let too_long = structured.as_ref().is_some_and(|value| length(value) > max_text);
     if cut || too_long {
         flags.insert(Flag::Cut);
     }
@@ -66,6 +65,25 @@ fn answer(result: CallToolResult, max_text: usize) -> Answer {
     }
 }
 
+/// How many bytes a value has as JSON.
+fn length(value: &Value) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Counting cannot fail, and a value is always JSON.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
 /// The pieces of a result in words. The structured result, which servers repeat as text for older clients, is left out
 /// where there is other text beside it.
 fn parts(result: &CallToolResult) -> Vec<String> {
@@ -74,12 +92,13 @@ fn parts(result: &CallToolResult) -> Vec<String> {
         parsed.and_then(Result::ok).as_ref() == result.structured_content.as_ref()
     };
     let is_text = |content: &&Content| content.as_text().is_some_and(|text| !text.trim().is_empty());
-    let structured = result.structured_content.is_some();
-    let other_text = result.content.iter().filter(is_text).any(|content| !repeats(&content));
+    // Of one piece alone there is no other: then none has to be compared.
+    let may_repeat = result.structured_content.is_some() && result.content.len() > 1;
+    let other_text = may_repeat && result.content.iter().filter(is_text).any(|content| !repeats(&content));
     let kept = result
         .content
         .iter()
-        .filter(|content| !(structured && other_text && repeats(content)));
+        .filter(|content| !(other_text && repeats(content)));
     kept.map(content_text).collect()
 }
 
