@@ -24,10 +24,10 @@ pub struct Shape<'a> {
 struct Typed<'a, R> {
     #[serde(rename = "resultType")]
     kind: &'a ResultType,
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<ServerInfo<'a>>,
     #[serde(flatten)]
     result: &'a R,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<ServerInfo<'a>>,
 }
 
 #[derive(Serialize)]
@@ -66,7 +66,7 @@ impl Shape<'_> {
         if result.meta_mut().is_empty() {
             // Almost every result: nothing is built to name the server.
             let meta = Some(ServerInfo { server: self.server });
-            return JsonText::write_bulky(&Typed { kind, meta, result }, bulk);
+            return JsonText::write_bulky(&Typed { kind, result, meta }, bulk);
         }
         if !result.meta_mut().contains_key(meta_key::SERVER_INFO) {
             let server = serde_json::to_value(self.server)?;
@@ -74,8 +74,8 @@ impl Shape<'_> {
         }
         let named = Typed {
             kind,
-            meta: None,
             result,
+            meta: None,
         };
         JsonText::write_bulky(&named, bulk)
     }

@@ -250,13 +250,14 @@ mod tests {
 
     use super::*;
 
-    fn cat() -> Process {
-        Process::spawn(Command::new("cat")).unwrap().0
+    /// A child that goes on as long as its streams are held.
+    fn cat() -> (Process, Pipes) {
+        Process::spawn(Command::new("cat")).unwrap()
     }
 
     #[tokio::test]
     async fn an_ended_leader_keeps_its_number_until_it_is_reaped() {
-        let mut process = cat();
+        let (mut process, _streams) = cat();
         process.terminate();
         assert_eq!(poll_fn(|cx| process.poll_exit(cx)).await, Exit::Signal(15));
         assert!(
@@ -269,7 +270,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_child_leads_a_session_and_a_group_of_its_own() {
-        let process = cat();
+        let (process, _streams) = cat();
         let own = Ok(process.group);
         assert_eq!(rustix::process::getsid(Some(process.group)), own);
         assert_eq!(rustix::process::getpgid(Some(process.group)), own);
@@ -277,7 +278,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_signal_is_sent_once_somebody_else_has_waited() {
-        let mut process = cat();
+        let (mut process, _streams) = cat();
         let group = process.group;
         process.kill();
         let deadline = Instant::now() + Duration::from_secs(10);
