@@ -45,7 +45,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trunkline-bench-load", &[]),
     ("trunkline-bench-client", &["trunkline"]),
     ("trunkline-bench-server", &["trunkline"]),
-    ("trunkline-bench-loops", &["trunkline", "trunkline-gate"]),
+    ("trunkline-bench-loops", &["trunkline-bench-server", "trunkline-gate"]),
     ("trunkline-testkit", &["trunkline"]),
     ("trunkline-tests", &["trunkline"]),
     ("xtask", &[]),

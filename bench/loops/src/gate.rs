@@ -19,16 +19,7 @@ use crate::{Iteration, Loop};
 pub(crate) const SERVER: &str = "weather";
 
 pub(crate) const LOOPS: &[Loop] = &[
-    Loop::new("policy/rule", "asks the rule about one tool", 2000, || {
-        let (_runtime, gate) = connected(Trust::Trusted, None, false);
-        let tool = Arc::clone(
-            gate.catalogue()
-                .tools()
-                .find(|tool| tool.definition().name == TOOL)
-                .unwrap(),
-        );
-        Box::new(move || black_box(&tool).runs_unasked())
-    }),
+    Loop::new("policy/rule", "asks the rule about one tool", 2000, rule),
     Loop::new(
         "policy/refused",
         "proposes a call that is refused, and sent nowhere",
@@ -87,6 +78,13 @@ fn connected(trust: Trust, journal: Option<Journal>, asks: bool) -> (Runtime, Ga
 
 pub(crate) fn proposal() -> Proposal {
     Proposal::new(public_name(SERVER, TOOL), arguments())
+}
+
+/// Asks the rule about the tool that is called.
+pub(crate) fn rule() -> Iteration {
+    let (_runtime, gate) = connected(Trust::Trusted, None, false);
+    let tool = Arc::clone(gate.catalogue().get(&proposal().tool).unwrap());
+    Box::new(move || black_box(&tool).runs_unasked())
 }
 
 fn calls(trust: Trust, journal: Option<Journal>) -> Iteration {

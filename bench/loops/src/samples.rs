@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use trunkline::types::Revision;
-use trunkline::{Json, Server, Tool, ToolError};
+use trunkline::{Json, Server, Tool};
 
 /// One mebibyte.
 pub(crate) const MIB: usize = 1 << 20;
@@ -38,24 +38,6 @@ pub(crate) fn echo_request(bytes: usize) -> Vec<u8> {
 /// A result of so many bytes of text, as JSON.
 pub(crate) fn text_result(bytes: usize) -> String {
     json!({ "resultType": "complete", "content": [{ "type": "text", "text": "x".repeat(bytes) }] }).to_string()
-}
-
-/// Returns the text it is given.
-#[derive(Deserialize, JsonSchema)]
-struct Echo {
-    text: String,
-}
-
-/// Adds two numbers.
-#[derive(Deserialize, JsonSchema)]
-struct Add {
-    a: f64,
-    b: f64,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct Sum {
-    sum: f64,
 }
 
 /// The weather of the next days in a city.
@@ -118,19 +100,10 @@ pub(crate) fn answer() -> Value {
     serde_json::to_value(forecast(serde_json::from_value(arguments()).unwrap())).unwrap()
 }
 
-/// A server with `echo`, `add`, [`TOOL`] and so many more tools that it has `tools` of them, at least three.
+/// A server with [`TOOL`] and the tools of `bench-server`, `tools` together; with `echo` and `add` from three on.
 pub(crate) fn server(tools: usize) -> Server {
-    let server = Server::new("bench-loops", "1.0.0")
+    let forecast = Tool::new(|ask: GetForecast| async move { Json(forecast(ask)) });
+    trunkline_bench_server::server(tools.saturating_sub(1))
         .page_size(tools)
-        .tool("echo", |ask: Echo| async move { ask.text })
-        .tool("add", |ask: Add| async move {
-            Ok::<_, ToolError>(Json(Sum { sum: ask.a + ask.b }))
-        })
-        .tool(
-            TOOL,
-            Tool::new(|ask: GetForecast| async move { Json(forecast(ask)) }).read_only(),
-        );
-    (3..tools).fold(server, |server, number| {
-        server.tool(&format!("tool_{number}"), |ask: Echo| async move { ask.text })
-    })
+        .tool(TOOL, forecast.read_only())
 }

@@ -11,7 +11,7 @@ use trunkline_gate::schema::Schema;
 use trunkline_gate::text::{clean, clean_value, one_line};
 use trunkline_gate::{public_name, same_form};
 
-use crate::gate::{SERVER, proposal, recorded};
+use crate::gate::{SERVER, proposal, recorded, rule};
 use crate::journal::to_file;
 use crate::samples::{answer, arguments};
 use crate::{Iteration, Loop};
@@ -65,11 +65,7 @@ pub(crate) const LOOPS: &[Loop] = &[
             Box::new(move || black_box(same_form(black_box(&arguments)).to_string()).len() > 20)
         },
     ),
-    Loop::new("stage/decide", "asks the rule", 2000, || {
-        let (_, gate, _) = recorded();
-        let tool = Arc::clone(gate.catalogue().get(&proposal().tool).unwrap());
-        Box::new(move || black_box(&tool).runs_unasked())
-    }),
+    Loop::new("stage/decide", "asks the rule", 2000, rule),
     Loop::new(
         "stage/record_decision",
         "appends the decision to the journal in a file",

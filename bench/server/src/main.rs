@@ -1,116 +1,15 @@
 //! The server that benchmarks and fault tests drive: `bench-server stdio`, `bench-server http PORT`.
 //!
-//! Its tools are `echo {text}`, `add {a, b}`, `blob {kib}`, `sleep {ms}` and `counts {}`. With `--tools N` it has that
-//! many: the first of these, or all and further ones. With `--max-message MIB` it takes messages up to that size.
+//! With `--tools N` it has that many. With `--max-message MIB` it takes messages up to that size.
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use trunkline::transport::{Limits, stdio_with};
-use trunkline::{HttpListener, HttpOptions, Json, NoArguments, ServeError, Server, State, Tool, ToolError};
+use trunkline::{HttpListener, HttpOptions, ServeError, Server};
+use trunkline_bench_server::{MEASURED, server};
 
-/// Returns the text it is given.
-#[derive(Deserialize, JsonSchema)]
-struct Echo {
-    text: String,
-}
-
-/// Adds two numbers.
-#[derive(Deserialize, JsonSchema)]
-struct Add {
-    a: f64,
-    b: f64,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct Sum {
-    sum: f64,
-}
-
-/// Returns a text of that many KiB, at most 65536.
-#[derive(Deserialize, JsonSchema)]
-struct Blob {
-    #[schemars(range(max = 65_536))]
-    kib: usize,
-}
-
-/// Waits for that many milliseconds.
-#[derive(Deserialize, JsonSchema)]
-struct Nap {
-    ms: u64,
-}
-
-/// How many sleeps of this process run, are done, or were cancelled.
-#[derive(Default)]
-struct Sleeps {
-    running: AtomicU64,
-    finished: AtomicU64,
-    cancelled: AtomicU64,
-}
-
-/// One running sleep. Dropped before it is done, it counts as cancelled.
-struct Sleeper {
-    sleeps: Arc<Sleeps>,
-    done: bool,
-}
-
-impl Sleeper {
-    fn start(sleeps: Arc<Sleeps>) -> Self {
-        sleeps.running.fetch_add(1, Ordering::SeqCst);
-        Self { sleeps, done: false }
-    }
-}
-
-impl Drop for Sleeper {
-    fn drop(&mut self) {
-        let end = if self.done {
-            &self.sleeps.finished
-        } else {
-            &self.sleeps.cancelled
-        };
-        end.fetch_add(1, Ordering::SeqCst);
-        self.sleeps.running.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-async fn sleep(nap: Nap, sleeps: State<Sleeps>) -> String {
-    let mut sleeper = Sleeper::start(sleeps.into_inner());
-    tokio::time::sleep(Duration::from_millis(nap.ms)).await;
-    sleeper.done = true;
-    format!("slept {} ms", nap.ms)
-}
-
-async fn counts(_: NoArguments, sleeps: State<Sleeps>) -> String {
-    let read = |count: &AtomicU64| count.load(Ordering::SeqCst);
-    let (running, finished, cancelled) = (read(&sleeps.running), read(&sleeps.finished), read(&sleeps.cancelled));
-    format!(r#"{{"running":{running},"finished":{finished},"cancelled":{cancelled}}}"#)
-}
-
-/// Tools by their number; from `MEASURED` on they are there to be many.
-const MEASURED: usize = 5;
 /// The most that `--tools` takes.
 const MOST_TOOLS: usize = 100_000;
-
-fn server(tools: usize) -> Server {
-    let server = Server::new("bench", env!("CARGO_PKG_VERSION")).state(Sleeps::default());
-    (0..tools).fold(server, |server, number| match number {
-        0 => server.tool("echo", |ask: Echo| async move { ask.text }),
-        1 => server.tool("add", |ask: Add| async move {
-            Ok::<_, ToolError>(Json(Sum { sum: ask.a + ask.b }))
-        }),
-        2 => server.tool("blob", |ask: Blob| async move { "x".repeat(ask.kib * 1024) }),
-        3 => server.tool("sleep", sleep),
-        4 => {
-            let counts = Tool::new(counts).description("Counts the sleeps of this process.");
-            server.tool("counts", counts.read_only())
-        }
-        further => server.tool(&format!("echo{further:05}"), |ask: Echo| async move { ask.text }),
-    })
-}
 
 /// What the command line asks for beside the transport.
 struct Options {

@@ -39,6 +39,7 @@ const fn peer(package: &'static str) -> Program {
 pub(super) const SERVER: Program = ours("trunkline-bench-server", "bench-server");
 pub(super) const CLIENT: Program = ours("trunkline-bench-client", "bench-client");
 pub(super) const LOAD: Program = ours("trunkline-bench-load", "bench-load");
+pub(super) const LOOPS: Program = ours("trunkline-bench-loops", "bench-loops");
 pub(super) const FLOOR: Program = peer("peer-floor");
 pub(super) const RMCP: Program = peer("peer-rmcp");
 pub(super) const RMCP_CLIENT: Program = peer("peer-rmcp-client");

@@ -5,25 +5,14 @@
 //! is processor time without callgrind, and belongs to the machine.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
+use super::build::LOOPS;
 use super::{machine, page};
 use crate::Problem;
 use crate::output;
-use crate::place;
-use crate::run;
 
-const BUILD: &[&str] = &[
-    "build",
-    "--release",
-    "--package",
-    "trunkline-bench-loops",
-    "--bin",
-    "bench-loops",
-];
-const BUILD_LIMIT: Duration = Duration::from_secs(60 * 60);
 const USAGE: &str = "usage: cargo xtask bench instructions [FILTER] [--write]";
 
 /// How often the time of a loop is taken; the shortest counts, for other work on the machine only makes it longer.
@@ -79,15 +68,7 @@ pub(crate) fn command(args: &[String]) -> Result<(), Problem> {
 
 fn measure(filter: &str) -> Result<String, String> {
     let version = valgrind_version()?;
-    output::progress(&format!("cargo {}", BUILD.join(" ")));
-    let mut cargo = Command::new(place::cargo());
-    cargo.args(BUILD).current_dir(place::root());
-    let built = run::run(&mut cargo, place::log("bench-build"), BUILD_LIMIT);
-    if let Some(failure) = &built.failure {
-        output::progress(&run::worth_showing(&built.output()));
-        return Err(format!("the build failed: {failure}"));
-    }
-    let program = program()?;
+    let program = LOOPS.build()?;
     let mut loops = listed(&said(Command::new(&program).arg("list"))?)?;
     loops.retain(|one| one.name.contains(filter));
     if loops.is_empty() {
@@ -110,18 +91,6 @@ fn valgrind_version() -> Result<String, String> {
         format!("callgrind counts the instructions, and it is not here ({why}): install valgrind (`apt-get install valgrind`, `dnf install valgrind`)")
     })?;
     Ok(told.trim().to_owned())
-}
-
-/// The built program lies beside this one.
-fn program() -> Result<PathBuf, String> {
-    let here = std::env::current_exe().map_err(|error| error.to_string())?;
-    let target = here.parent().and_then(Path::parent);
-    let program = target.unwrap_or(Path::new("target")).join("release/bench-loops");
-    if program.is_file() {
-        Ok(program)
-    } else {
-        Err(format!("{} was not built", place::shown(&program)))
-    }
 }
 
 /// What a program writes to its stdout, or why it failed.
