@@ -220,7 +220,7 @@ mod tests {
         let mut list = ListToolsResult::default();
         let modern = shape(Revision::LATEST, &server).complete(&mut list).unwrap();
         assert_eq!(
-            modern.to_value().unwrap(),
+            modern.read::<Value>().unwrap(),
             json!({"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private",
                    "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "s", "version": "1"}}})
         );

@@ -103,13 +103,18 @@ impl Attempts {
         self.round == 0
     }
 
-    /// The first attempt, or the next one if the client answers questions of an earlier one.
-    pub(crate) fn open(asking: &Asking<'_, impl Fn() -> Value>, answered: Answered) -> Result<Self, ErrorObject> {
+    /// The first attempt, or the next one if the client answers questions of an earlier one. Before the modern era
+    /// there is nothing of the kind, and it is not looked at.
+    pub(crate) fn open(
+        asking: &Asking<'_, impl Fn() -> Value>,
+        answered: impl FnOnce() -> Result<Answered, ErrorObject>,
+    ) -> Result<Self, ErrorObject> {
         let mut attempts = Self::default();
         let request = asking.request;
         if !request.origin.profile.input_required {
             return Ok(attempts);
         }
+        let answered = answered()?;
         let given = answered.responses.unwrap_or_default();
         check_answers(&given)?;
         let Some(state) = answered.state else {

@@ -40,11 +40,8 @@ struct CallParams<'a> {
 }
 
 impl CallParams<'_> {
-    /// What the client answers with. Only the modern era knows it; before, it is not looked at.
-    fn answered(&self, request: &ServerRequest) -> Result<Answered, ErrorObject> {
-        if !request.origin.profile.input_required {
-            return Ok(Answered::default());
-        }
+    /// What the client answers with.
+    fn answered(&self) -> Result<Answered, ErrorObject> {
         Ok(Answered {
             responses: self.input_responses.map(|raw| decode(Some(raw))).transpose()?.flatten(),
             state: self.request_state.map(|raw| decode(Some(raw))).transpose()?.flatten(),
@@ -169,7 +166,7 @@ async fn call_tool(request: &ServerRequest, registry: &Arc<Registry>) -> Reply {
         shape: &shape,
         salient: || json!({ "name": name, "arguments": params.given().unwrap_or_default() }),
     };
-    let mut attempts = Attempts::open(&asking, params.answered(request)?)?;
+    let mut attempts = Attempts::open(&asking, || params.answered())?;
     if let Err(error) = tool.admit(request, attempts.is_first()) {
         return finish_call(&shape, Err(error));
     }
@@ -247,7 +244,7 @@ async fn get_prompt(request: &ServerRequest, registry: &Registry) -> Reply {
         shape: &shape,
         salient: || json!({ "name": params.name, "arguments": &arguments }),
     };
-    let mut attempts = Attempts::open(&asking, answered)?;
+    let mut attempts = Attempts::open(&asking, || Ok(answered))?;
     match attempts
         .run(&asking, |context| prompt.start(arguments.clone(), context))
         .await?
@@ -266,13 +263,11 @@ async fn get_prompt(request: &ServerRequest, registry: &Registry) -> Reply {
 
 async fn read_resource(request: &ServerRequest, registry: &Registry) -> Reply {
     let params: ReadResourceParams = decode(request.params.as_deref())?;
-    let (uri, answered) = (
-        params.uri,
-        Answered {
-            responses: params.input_responses,
-            state: params.request_state,
-        },
-    );
+    let uri = params.uri;
+    let answered = Answered {
+        responses: params.input_responses,
+        state: params.request_state,
+    };
     let found = registry
         .resources
         .get(&uri)
@@ -293,7 +288,7 @@ async fn read_resource(request: &ServerRequest, registry: &Registry) -> Reply {
         shape: &shape,
         salient: || json!({ "uri": uri }),
     };
-    let mut attempts = Attempts::open(&asking, answered)?;
+    let mut attempts = Attempts::open(&asking, || Ok(answered))?;
     match attempts
         .run(&asking, |context| Ok(read(uri.clone(), variables.clone(), context)))
         .await?

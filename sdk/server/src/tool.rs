@@ -45,8 +45,10 @@ pub(crate) type ToolFn = Arc<dyn Fn(Value, &Context) -> BoxFuture<Result<CallToo
 /// ```
 pub struct Tool {
     definition: trunkline_types::Tool,
-    /// Whether the schema of its arguments is that of a Rust type, and whether that of its result is.
-    typed: (bool, bool),
+    /// Whether the schema of its arguments is that of a Rust type.
+    typed_arguments: bool,
+    /// Whether the schema of its result is, if there is one.
+    typed_result: bool,
     run: ToolFn,
     required: Vec<(TypeId, &'static str)>,
     rate_limit: Option<RateLimit>,
@@ -95,7 +97,8 @@ impl Tool {
         });
         Self {
             definition,
-            typed: (true, true),
+            typed_arguments: true,
+            typed_result: true,
             run,
             required: H::required(),
             rate_limit: None,
@@ -121,7 +124,8 @@ impl Tool {
         });
         Self {
             definition,
-            typed: (false, true),
+            typed_arguments: false,
+            typed_result: true,
             run,
             required: H::required(),
             rate_limit: None,
@@ -145,7 +149,7 @@ impl Tool {
     /// A schema for its structured result, in place of the type's.
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.definition.output_schema = Some(schema);
-        self.typed.1 = false;
+        self.typed_result = false;
         self
     }
 
@@ -240,9 +244,9 @@ impl Tool {
             };
             compiled.map_err(|error| unusable(error.to_string()))
         };
-        let input = compile(&self.definition.input_schema, self.typed.0)?;
+        let input = compile(&self.definition.input_schema, self.typed_arguments)?;
         let output = match &self.definition.output_schema {
-            Some(schema) => Some(compile(schema, self.typed.1)?),
+            Some(schema) => Some(compile(schema, self.typed_result)?),
             None => None,
         };
         #[cfg(feature = "http")]

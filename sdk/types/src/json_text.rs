@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 /// Room for a usual result and the envelope around it.
@@ -18,7 +18,7 @@ const ROOM: usize = 512;
 /// use trunkline_types::JsonText;
 /// let text = JsonText::write(&serde_json::json!({ "sum": 3 })).unwrap();
 /// assert_eq!(text.as_bytes(), br#"{"sum":3}"#);
-/// assert_eq!(text.to_value().unwrap()["sum"], 3);
+/// assert_eq!(text.read::<serde_json::Value>().unwrap()["sum"], 3);
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct JsonText(Vec<u8>);
@@ -70,8 +70,8 @@ impl JsonText {
     /// Reads it again.
     ///
     /// # Errors
-    /// If it is nested deeper than is read.
-    pub fn to_value(&self) -> serde_json::Result<Value> {
+    /// If it does not fit the type, or is nested deeper than is read.
+    pub fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
         serde_json::from_slice(&self.0)
     }
 }

@@ -33,38 +33,25 @@ pub trait ServerResult: Serialize {
     }
 }
 
-impl ServerResult for CallToolResult {
-    fn meta_mut(&mut self) -> &mut Meta {
-        &mut self.meta
-    }
-    fn bulk(&self) -> usize {
-        let content = self.content.iter().map(Content::bulk).sum();
-        // A structure is nearly always there as text as well.
-        self.structured_content.as_ref().map_or(content, |_| 2 * content)
-    }
+/// A structure is nearly always there as text as well.
+fn bulk_of_call(result: &CallToolResult) -> usize {
+    let content = result.content.iter().map(Content::bulk).sum();
+    result.structured_content.as_ref().map_or(content, |_| 2 * content)
 }
 
-impl ServerResult for ReadResourceResult {
-    fn meta_mut(&mut self) -> &mut Meta {
-        &mut self.meta
-    }
-    fn cache_hints_mut(&mut self) -> Option<CacheHints<'_>> {
-        Some(CacheHints {
-            ttl_ms: &mut self.ttl_ms,
-            scope: &mut self.cache_scope,
-        })
-    }
-    fn bulk(&self) -> usize {
-        self.contents.iter().map(ResourceContents::bulk).sum()
-    }
+fn bulk_of_reading(result: &ReadResourceResult) -> usize {
+    result.contents.iter().map(ResourceContents::bulk).sum()
 }
 
 macro_rules! server_results {
-    (plain: $($plain:ty),+; cacheable: $($cacheable:ty),+) => {
+    (plain { $($plain:ty $(, bulk: $plain_bulk:path)?);+ } cacheable { $($cacheable:ty $(, bulk: $bulk:path)?);+ }) => {
         $(impl ServerResult for $plain {
             fn meta_mut(&mut self) -> &mut Meta {
                 &mut self.meta
             }
+            $(fn bulk(&self) -> usize {
+                $plain_bulk(self)
+            })?
         })+
         $(impl ServerResult for $cacheable {
             fn meta_mut(&mut self) -> &mut Meta {
@@ -73,11 +60,20 @@ macro_rules! server_results {
             fn cache_hints_mut(&mut self) -> Option<CacheHints<'_>> {
                 Some(CacheHints { ttl_ms: &mut self.ttl_ms, scope: &mut self.cache_scope })
             }
+            $(fn bulk(&self) -> usize {
+                $bulk(self)
+            })?
         })+
     };
 }
 
 server_results! {
-    plain: CompleteResult, CreateTaskResult, EmptyResult, GetPromptResult, InputRequiredResult, Task;
-    cacheable: DiscoverResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult
+    plain {
+        CallToolResult, bulk: bulk_of_call; CompleteResult; CreateTaskResult; EmptyResult; GetPromptResult;
+        InputRequiredResult; Task
+    }
+    cacheable {
+        DiscoverResult; ListPromptsResult; ListResourceTemplatesResult; ListResourcesResult; ListToolsResult;
+        ReadResourceResult, bulk: bulk_of_reading
+    }
 }

@@ -21,6 +21,7 @@ use crate::header::SESSION_ID;
 
 /// Redirects of one request that are followed.
 pub(crate) const MAX_REDIRECTS: u8 = 5;
+
 /// Sends HTTP requests to one server over connections that it keeps.
 #[derive(Debug)]
 pub(crate) struct Sender {

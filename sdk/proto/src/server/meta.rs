@@ -1,6 +1,6 @@
 //! The `_meta` of requests. A client says the same of itself in each one, so it is read again only when it differs.
 
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -44,29 +44,13 @@ struct Last {
 }
 
 impl KnownMeta {
-    /// Reads `_meta` out of params without reading the rest.
+    /// Reads `_meta` out of params.
     pub(super) fn read(&self, params: Option<&RawValue>) -> Result<Said, ErrorObject> {
-        #[derive(Deserialize)]
-        struct OnlyMeta<'a> {
-            #[serde(borrow, rename = "_meta")]
-            meta: Option<&'a RawValue>,
-        }
         static NOTHING: LazyLock<Said> = LazyLock::new(Said::default);
-        let Some(params) = params else {
+        let Some(text) = params.map(text_of).transpose()?.flatten() else {
             return Ok(NOTHING.clone());
         };
-        if !params.get().starts_with('{') {
-            return Err(ErrorObject::invalid_params("`params` must be an object"));
-        }
-        // Almost every legacy request is without: then its params are not read twice.
-        if !may_have(params, "_meta") {
-            return Ok(NOTHING.clone());
-        }
-        let only: OnlyMeta<'_> = decode_borrowed(params)?;
-        let Some(text) = only.meta.map(RawValue::get) else {
-            return Ok(NOTHING.clone());
-        };
-        if let Some(last) = &*self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        if let Some(last) = &*self.last()
             && *last.text == *text
         {
             return Ok(last.said.clone());
@@ -86,13 +70,35 @@ impl KnownMeta {
             client,
         };
         if is_lasting {
-            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Last {
+            *self.last() = Some(Last {
                 text: text.into(),
                 said: said.clone(),
             });
         }
         Ok(said)
     }
+
+    fn last(&self) -> MutexGuard<'_, Option<Last>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The `_meta` of params as it stands there; the rest is not read.
+fn text_of(params: &RawValue) -> Result<Option<&str>, ErrorObject> {
+    #[derive(Deserialize)]
+    struct OnlyMeta<'a> {
+        #[serde(borrow, rename = "_meta")]
+        meta: Option<&'a RawValue>,
+    }
+    if !params.get().starts_with('{') {
+        return Err(ErrorObject::invalid_params("`params` must be an object"));
+    }
+    // Almost every legacy request is without: then its params are not read twice.
+    if !may_have(params, "_meta") {
+        return Ok(None);
+    }
+    let only: OnlyMeta<'_> = decode_borrowed(params)?;
+    Ok(only.meta.map(RawValue::get))
 }
 
 /// Whether params may have a member of this name. Cheaper than to read them, and never wrong about a "no": a name can

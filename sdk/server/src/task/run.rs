@@ -247,10 +247,7 @@ impl Runner {
 /// What the request would have been answered is what the task ends with
 /// ([rule](https://modelcontextprotocol.io/seps/2663-tasks-extension#task-execution-errors)).
 fn outcome(reply: Reply) -> TaskState {
-    let result = reply.and_then(|result| {
-        let read = serde_json::from_slice(result.as_bytes());
-        read.map_err(|error| ErrorObject::internal(error.to_string()))
-    });
+    let result = reply.and_then(|result| result.read().map_err(|error| ErrorObject::internal(error.to_string())));
     match result {
         Ok(result) => TaskState::Completed(result),
         Err(error) => TaskState::Failed(error),
