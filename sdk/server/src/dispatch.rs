@@ -31,15 +31,19 @@ use crate::{Context, Reply, ServerRequest, ToolError};
 struct CallParams<'a> {
     #[serde(borrow)]
     name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
+    #[serde(default)]
+    arguments: Option<Value>,
     #[serde(borrow, default)]
     input_responses: Option<&'a RawValue>,
     #[serde(borrow, default)]
     request_state: Option<&'a RawValue>,
 }
 
-impl CallParams<'_> {
+impl<'a> CallParams<'a> {
+    fn read(request: &'a ServerRequest) -> Result<Self, ErrorObject> {
+        decode(request.params.as_deref())
+    }
+
     /// What the client answers with.
     fn answered(&self) -> Result<Answered, ErrorObject> {
         Ok(Answered {
@@ -49,9 +53,8 @@ impl CallParams<'_> {
     }
 
     /// The arguments. Absent and null are an empty object.
-    fn given(&self) -> serde_json::Result<Value> {
-        let given = self.arguments.filter(|raw| raw.get() != "null");
-        given.map_or_else(|| Ok(json!({})), |raw| serde_json::from_str(raw.get()))
+    fn given(&mut self) -> Value {
+        self.arguments.take().unwrap_or_else(|| json!({}))
     }
 }
 
@@ -148,14 +151,14 @@ fn list(request: &ServerRequest, registry: &Registry, cursor: Option<&str>) -> R
 }
 
 async fn call_tool(request: &ServerRequest, registry: &Arc<Registry>) -> Reply {
-    let text = request.params.as_deref().map_or("{}", RawValue::get);
-    let invalid = |error: serde_json::Error| ErrorObject::invalid_params(format!("invalid params: {error}"));
-    let params: CallParams<'_> = serde_json::from_str(text).map_err(invalid)?;
+    let mut params = CallParams::read(request)?;
+    let mut arguments = params.given();
+    // Rarely wanted once more: as they came, for the name of what the client is asked, and for a further attempt.
+    let given_again = || CallParams::read(request).map(|mut params| params.given());
     let name = params.name.as_ref();
     let Some(tool) = registry.tools.get(name) else {
         return Err(ErrorObject::invalid_params(format!("unknown tool: {}", clip(name))));
     };
-    let mut arguments = params.given().map_err(invalid)?;
     if !arguments.is_object() {
         return Err(ErrorObject::invalid_params("`arguments` must be an object"));
     }
@@ -164,7 +167,7 @@ async fn call_tool(request: &ServerRequest, registry: &Arc<Registry>) -> Reply {
     let asking = Asking {
         request,
         shape: &shape,
-        salient: || json!({ "name": name, "arguments": params.given().unwrap_or_default() }),
+        salient: || json!({ "name": name, "arguments": given_again().unwrap_or_default() }),
     };
     let mut attempts = Attempts::open(&asking, || params.answered())?;
     if let Err(error) = tool.admit(request, attempts.is_first()) {
@@ -179,11 +182,10 @@ async fn call_tool(request: &ServerRequest, registry: &Arc<Registry>) -> Reply {
     let Mode::Task { tasks, on_demand } = mode else {
         let mut checked = Some(arguments);
         let start = |context: &Context| {
-            // A further attempt reads them again: most requests need but one.
             if let Some(arguments) = checked.take() {
                 return Ok(tool.start(arguments, context));
             }
-            let mut again = params.given().map_err(invalid)?;
+            let mut again = given_again()?;
             tool.check_arguments(&mut again).map_err(ErrorObject::invalid_params)?;
             Ok(tool.start(again, context))
         };

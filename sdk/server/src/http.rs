@@ -11,7 +11,7 @@ use trunkline_proto::server::{Config, News};
 
 use crate::context::{Origin, Outlet, Sending};
 use crate::registry;
-use crate::serve::guarded;
+use crate::serve::Guarded;
 use crate::service::RequestService;
 use crate::{DefinitionError, ServeError, Server, ServerRequest};
 
@@ -95,7 +95,8 @@ impl Application for Served {
             method: request.method,
             params: request.params,
         };
-        guarded(service.unwrap_or_else(RequestService::innermost), request)
+        let service = service.unwrap_or_else(RequestService::innermost);
+        Box::pin(Guarded::new(&service, request))
     }
 
     fn changes(&self) -> Box<dyn trunkline_http::server::Changes> {

@@ -17,7 +17,7 @@ use tokio::time::{Instant, Sleep};
 use trunkline_proto::Timeouts;
 use trunkline_proto::server::{AskError, AskId, Connection, Incoming, IncomingRequest};
 use trunkline_transport::{Received, Transport};
-use trunkline_types::{ErrorObject, RequestId};
+use trunkline_types::{ErrorObject, Method, RequestId};
 
 use crate::context::{NOTICES_HELD, Origin, Outbound, Outlet, Sending};
 use crate::panics::{Panicked, caught, panicked};
@@ -203,7 +203,7 @@ impl<T: Transport> Driver<T> {
 
     fn handle(&mut self, incoming: Incoming<'_>, cx: &mut TaskContext<'_>) {
         match incoming {
-            Incoming::Request(request) => self.start(*request, cx),
+            Incoming::Request(request) => self.start(request, cx),
             Incoming::Batch(all) => all.into_iter().for_each(|incoming| self.handle(incoming, cx)),
             Incoming::Cancelled { id, rest } => {
                 if let Some(task) = self.tasks.remove(&id) {
@@ -246,8 +246,8 @@ impl<T: Transport> Driver<T> {
             method: request.method,
             params,
         };
-        let mut running = guarded(self.service.clone(), request);
-        match running.as_mut().poll(cx) {
+        let mut running = Guarded::new(&self.service, request);
+        match Pin::new(&mut running).poll(cx) {
             Poll::Ready(reply) => self.finish(&id, reply, cx),
             Poll::Pending => {
                 let task_id = id.clone();
@@ -384,14 +384,36 @@ impl Drop for Ending {
 }
 
 /// A request's answer, whatever happens: a panic becomes an internal error.
-pub(crate) fn guarded(service: RequestService, request: ServerRequest) -> BoxFuture<Reply> {
-    let method = request.method;
-    let ending = Ending(Arc::clone(&request.origin));
-    Box::pin(async move {
-        let answered = caught(async move { service.answer(request).await }).await;
-        ending.0.end();
-        answered.unwrap_or_else(|Panicked| Err(panicked(method)))
-    })
+pub(crate) struct Guarded {
+    method: Method,
+    running: Result<BoxFuture<Reply>, Panicked>,
+    ending: Ending,
+}
+
+impl Guarded {
+    pub(crate) fn new(service: &RequestService, request: ServerRequest) -> Self {
+        Self {
+            method: request.method,
+            ending: Ending(Arc::clone(&request.origin)),
+            running: caught(|| service.answer(request)),
+        }
+    }
+}
+
+impl Future for Guarded {
+    type Output = Reply;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Reply> {
+        let polled = match &mut self.running {
+            Ok(running) => caught(|| running.as_mut().poll(cx)),
+            Err(Panicked) => Err(Panicked),
+        };
+        let polled = polled.unwrap_or_else(|Panicked| Poll::Ready(Err(panicked(self.method))));
+        if polled.is_ready() {
+            self.ending.0.end();
+        }
+        polled
+    }
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub(super) fn post(
         params,
     };
     match connection.handle(Duration::ZERO, message) {
-        Incoming::Request(request) => Begun::Waits(run(cx, inner, parts, *request)),
+        Incoming::Request(request) => Begun::Waits(run(cx, inner, parts, request)),
         _ if connection.streams() > 0 => listen(inner, id, parts, connection).into(),
         _ => answered(connection.poll_transmit().unwrap_or_default()).into(),
     }

@@ -95,7 +95,7 @@ impl Session {
         let mut open = vec![incoming];
         while let Some(incoming) = open.pop() {
             match incoming {
-                Incoming::Request(request) => requests.push(*request),
+                Incoming::Request(request) => requests.push(request),
                 Incoming::Batch(all) => open.extend(all.into_iter().rev()),
                 Incoming::Cancelled { id, rest } => self.cancel(&mut state, &id, rest),
                 Incoming::Answered(ask, outcome) => {

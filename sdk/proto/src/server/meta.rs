@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use trunkline_types::{ErrorObject, RequestMeta, meta_key};
 
-use super::{ClientFacts, decode_borrowed};
+use super::{ClientFacts, decode};
 
 /// The longest `_meta` that is kept to be recognized, in bytes.
 const KEPT: usize = 4 * 1024;
@@ -97,7 +97,7 @@ fn text_of(params: &RawValue) -> Result<Option<&str>, ErrorObject> {
     if !may_have(params, "_meta") {
         return Ok(None);
     }
-    let only: OnlyMeta<'_> = decode_borrowed(params)?;
+    let only: OnlyMeta<'_> = decode(Some(params))?;
     Ok(only.meta.map(RawValue::get))
 }
 

@@ -7,12 +7,11 @@ mod handshake;
 mod meta;
 mod subscriptions;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use trunkline_types::{
     Cancelled, ClientCapabilities, Era, ErrorObject, Implementation, InputRequest, JsonText, LogLevel, Malformed,
@@ -65,7 +64,7 @@ pub struct AskId(RequestId);
 #[derive(Debug)]
 pub enum Incoming<'a> {
     /// A request to answer.
-    Request(Box<IncomingRequest<'a>>),
+    Request(IncomingRequest<'a>),
     /// Several messages at once; the answers leave together.
     Batch(Vec<Incoming<'a>>),
     /// A request is no longer wanted. It is forgotten already and must not be finished.
@@ -125,7 +124,7 @@ enum Session {
 
 /// A request that the connection does not answer by itself.
 enum Accepted<'a> {
-    Request(Box<IncomingRequest<'a>>),
+    Request(IncomingRequest<'a>),
     /// It opened a stream of notices about these tasks.
     TaskStream(BTreeSet<String>),
 }
@@ -140,7 +139,7 @@ struct InFlight {
 pub struct Connection {
     config: Arc<Config>,
     session: Session,
-    in_flight: HashMap<RequestId, InFlight>,
+    in_flight: BTreeMap<RequestId, InFlight>,
     batches: Batches,
     asks: Outgoing<()>,
     subscriptions: Subscriptions,
@@ -160,7 +159,7 @@ impl Connection {
         Self {
             config,
             session: Session::Fresh,
-            in_flight: HashMap::new(),
+            in_flight: BTreeMap::new(),
             batches: Batches::default(),
             asks: Outgoing::default(),
             subscriptions: Subscriptions::default(),
@@ -431,7 +430,7 @@ impl Connection {
                     return Err(ErrorObject::internal(why));
                 }
                 self.open(id.clone(), batch);
-                return Ok(Some(Accepted::Request(Box::new(IncomingRequest {
+                return Ok(Some(Accepted::Request(IncomingRequest {
                     id: id.clone(),
                     method,
                     profile,
@@ -439,7 +438,7 @@ impl Connection {
                     meta: said.meta,
                     log_level,
                     params,
-                }))));
+                })));
             }
         };
         self.send_to(batch, encode::result(id, reply));
@@ -534,13 +533,9 @@ impl Connection {
 ///
 /// # Errors
 /// [`code::INVALID_PARAMS`](trunkline_types::code::INVALID_PARAMS), saying what does not fit.
-pub fn decode<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, ErrorObject> {
+pub fn decode<'a, T: Deserialize<'a>>(params: Option<&'a RawValue>) -> Result<T, ErrorObject> {
     let text = params.map_or("{}", RawValue::get);
     serde_json::from_str(text).map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
-}
-
-fn decode_borrowed<'a, T: Deserialize<'a>>(params: &'a RawValue) -> Result<T, ErrorObject> {
-    serde_json::from_str(params.get()).map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
 }
 
 fn unwritable(error: serde_json::Error) -> ErrorObject {

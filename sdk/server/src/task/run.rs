@@ -16,7 +16,7 @@ use crate::attempts::{Attempt, Attempts, Stop, no_randomness};
 use crate::context::{Origin, random_name};
 use crate::dispatch::{conclude, unwritable};
 use crate::input::{Wanted, Wish, shown_key};
-use crate::panics::{Panicked, caught, panicked};
+use crate::panics::{Panicked, caught_to_end, panicked};
 use crate::registry::Registry;
 use crate::tool::Registered;
 use crate::{Context, Reply, ToolError};
@@ -137,7 +137,7 @@ impl Drop for Runner {
 
 impl Runner {
     async fn run(mut self, running: Option<ToolAttempt>) {
-        let ended = match caught(self.drive(running)).await {
+        let ended = match caught_to_end(self.drive(running)).await {
             Ok(ended) => ended,
             Err(Panicked) => Ok(Err(panicked(Method::CallTool))),
         };
