@@ -5,7 +5,7 @@
 
 mod again;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -65,13 +65,13 @@ struct Driver<T> {
     requests: mpsc::Receiver<Submit>,
     control: mpsc::UnboundedReceiver<Control>,
     connecting: Option<oneshot::Sender<Result<Agreement, ConnectError>>>,
-    waiting: HashMap<RequestId, Waiting>,
+    waiting: BTreeMap<RequestId, Waiting>,
     watches: Vec<Watch>,
     /// How many watches each resource has.
     watched: HashMap<String, usize>,
     answers: Answers,
     asking: JoinSet<(RequestId, Result<Value, ErrorObject>)>,
-    aborts: HashMap<RequestId, AbortHandle>,
+    aborts: BTreeMap<RequestId, AbortHandle>,
     notices: Option<FeedWriter<Notice>>,
     state: Arc<State>,
     stage: watch::Sender<Stage>,
@@ -96,12 +96,12 @@ impl<T: Transport> Driver<T> {
             requests: ports.requests,
             control: ports.control,
             connecting: Some(ports.connecting),
-            waiting: HashMap::new(),
+            waiting: BTreeMap::new(),
             watches: Vec::new(),
             watched: HashMap::new(),
             answers: ports.answers,
             asking: JoinSet::new(),
-            aborts: HashMap::new(),
+            aborts: BTreeMap::new(),
             notices: Some(ports.notices),
             state: ports.state,
             stage: ports.stage,

@@ -1,6 +1,6 @@
 //! Requests that were sent and wait for their answers.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use trunkline_types::{Cancelled, Method, RequestId, encode};
@@ -76,7 +76,7 @@ impl<K> Wanted<K> {
 #[derive(Debug)]
 pub(crate) struct Outgoing<K> {
     next: i64,
-    waiting: HashMap<RequestId, Wanted<K>>,
+    waiting: BTreeMap<RequestId, Wanted<K>>,
     /// The earliest deadline may be older than the earliest in the table, never younger.
     earliest: Option<Duration>,
 }
@@ -85,7 +85,7 @@ impl<K> Default for Outgoing<K> {
     fn default() -> Self {
         Self {
             next: 1,
-            waiting: HashMap::new(),
+            waiting: BTreeMap::new(),
             earliest: None,
         }
     }
@@ -175,7 +175,10 @@ impl<K> Outgoing<K> {
     /// Takes every request: the connection ended.
     pub(crate) fn drain(&mut self) -> Vec<(RequestId, K)> {
         self.earliest = None;
-        self.waiting.drain().map(|(id, wanted)| (id, wanted.kind)).collect()
+        std::mem::take(&mut self.waiting)
+            .into_iter()
+            .map(|(id, wanted)| (id, wanted.kind))
+            .collect()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -3,7 +3,7 @@
 //! A handler is polled at once where its request is read; only one that has to wait becomes a task. So a
 //! handler that is ready costs no task and no channel, and its answer leaves with those of its neighbours.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -82,7 +82,7 @@ struct Driver<T> {
     connection: Connection,
     service: RequestService,
     running: JoinSet<(RequestId, Reply)>,
-    tasks: HashMap<RequestId, Task>,
+    tasks: BTreeMap<RequestId, Task>,
     outbound: (mpsc::Sender<Outbound>, mpsc::Receiver<Outbound>),
     changes: Changes,
     asked: HashMap<AskId, Asked>,
@@ -104,7 +104,7 @@ impl<T: Transport> Driver<T> {
             connection: Connection::new(shared.config()),
             service,
             running: JoinSet::new(),
-            tasks: HashMap::new(),
+            tasks: BTreeMap::new(),
             outbound: mpsc::channel(NOTICES_HELD),
             changes: shared.listen(),
             asked: HashMap::new(),

@@ -205,7 +205,7 @@ impl Inner {
             Message::Notification { params, .. } => (*params, false),
             Message::Response { .. } => (None, false),
         };
-        let repeated = Repeated::read(params);
+        let repeated = Repeated::read(params, &self.known);
         if self.is_modern(parts, repeated.version(), is_opening) {
             modern::post(cx, self, parts, message, repeated)
         } else {

@@ -7,17 +7,27 @@ use http::{HeaderMap, HeaderName};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use trunkline_proto::server::{KnownMeta, Said};
 use trunkline_types::{ErrorObject, Method, clip, code};
 
 use super::application::Application;
 use crate::header::{self, Named, decode_value};
 
 /// What headers repeat of the params.
+#[derive(Default)]
+pub(super) struct Repeated<'a> {
+    params: Members<'a>,
+    /// What `_meta` says, if it is one.
+    said: Option<Said>,
+    /// The version in a `_meta` that is none otherwise.
+    version: Option<Cow<'a, str>>,
+}
+
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Repeated<'a> {
+struct Members<'a> {
     #[serde(borrow, rename = "_meta")]
-    meta: Option<Meta<'a>>,
+    meta: Option<&'a RawValue>,
     #[serde(borrow)]
     name: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -29,30 +39,44 @@ pub(super) struct Repeated<'a> {
 }
 
 #[derive(Deserialize)]
-struct Meta<'a> {
+struct OnlyVersion<'a> {
     #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion", default)]
     version: Option<Cow<'a, str>>,
 }
 
 impl<'a> Repeated<'a> {
     /// Reads them. Params that cannot be read repeat nothing: they are refused further in, with a better reason.
-    pub(super) fn read(params: Option<&'a RawValue>) -> Self {
-        params
-            .and_then(|params| serde_json::from_str(params.get()).ok())
-            .unwrap_or_default()
+    /// Without `_meta` they are of the legacy era, in which headers repeat nothing of them.
+    pub(super) fn read(params: Option<&'a RawValue>, known: &KnownMeta) -> Self {
+        let params = params.filter(|params| KnownMeta::may_be_in(params));
+        let read = params.and_then(|params| serde_json::from_str(params.get()).ok());
+        let params: Members<'a> = read.unwrap_or_default();
+        let said = params.meta.and_then(|meta| known.said(meta).ok());
+        let version = match (&said, params.meta) {
+            (None, Some(meta)) => serde_json::from_str(meta.get())
+                .ok()
+                .and_then(|only: OnlyVersion<'a>| only.version),
+            _ => None,
+        };
+        Self { params, said, version }
+    }
+
+    /// What `_meta` says, for whoever reads the request further in.
+    pub(super) fn take_said(&mut self) -> Option<Said> {
+        self.said.take()
     }
 
     /// The revision that the request says it speaks.
     pub(super) fn version(&self) -> Option<&str> {
-        self.meta.as_ref()?.version.as_deref()
+        self.said.as_ref().map_or(self.version.as_deref(), Said::version)
     }
 
     /// What `Mcp-Name` repeats for this method. A value of the wrong type is refused further in.
     fn named(&self, method: Method) -> Option<Cow<'a, str>> {
         let raw = match header::named(method)? {
-            Named::Name => self.name,
-            Named::Uri => self.uri,
-            Named::TaskId => self.task_id,
+            Named::Name => self.params.name,
+            Named::Uri => self.params.uri,
+            Named::TaskId => self.params.task_id,
         };
         serde_json::from_str(raw?.get()).ok().map(Cow::Owned)
     }
@@ -81,6 +105,7 @@ impl<'a> Repeated<'a> {
             && let Some(mirrored) = application.mirrored(&name)
         {
             let arguments: Value = self
+                .params
                 .arguments
                 .and_then(|arguments| serde_json::from_str(arguments.get()).ok())
                 .unwrap_or_default();

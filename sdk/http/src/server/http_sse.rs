@@ -74,7 +74,7 @@ pub(super) fn post(
         return reply::gone().into();
     };
     if let Some(Message::Request { id, params, .. }) = &read
-        && let Some(version) = Repeated::read(*params).version()
+        && let Some(version) = Repeated::read(*params, &inner.known).version()
     {
         // An answer like any other: a client that probes for the modern era takes a refused POST for a broken
         // connection, and does not go on to the handshake.

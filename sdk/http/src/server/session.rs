@@ -4,7 +4,7 @@
 //! A session is passive: whoever brings a message, an answer or the time works on it under its lock. No task waits
 //! for it, so that an idle one costs nothing but its memory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ pub(super) struct Session {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) connection: Connection,
-    pub(super) running: HashMap<RequestId, Running>,
+    pub(super) running: BTreeMap<RequestId, Running>,
     pub(super) asked: HashMap<AskId, Asked>,
     /// Streams of requests, which the client may come back to.
     streams: Vec<Arc<Stream>>,
@@ -118,7 +118,7 @@ impl Session {
             retry,
             state: Mutex::new(State {
                 connection: Connection::new(config),
-                running: HashMap::new(),
+                running: BTreeMap::new(),
                 asked: HashMap::new(),
                 streams: Vec::new(),
                 standing: Vec::new(),
@@ -308,7 +308,7 @@ impl Session {
         let mut state = self.lock();
         state.ended = true;
         state.asked.clear();
-        for (_, running) in state.running.drain() {
+        for (_, running) in std::mem::take(&mut state.running) {
             running.stop();
             running.stream.close(None);
         }

@@ -11,15 +11,20 @@ use super::{ClientFacts, decode};
 /// The longest `_meta` that is kept to be recognized, in bytes.
 const KEPT: usize = 4 * 1024;
 
-/// What one request says beside its params.
+/// What one request says of itself and its client in its `_meta`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Said {
+pub struct Said {
     pub(super) meta: Arc<RequestMeta>,
     /// The client of a modern request, if it says what it can do.
     client: Option<Arc<ClientFacts>>,
 }
 
 impl Said {
+    /// The revision that the request says it speaks. Only modern ones do.
+    pub fn version(&self) -> Option<&str> {
+        self.meta.protocol_version.as_deref()
+    }
+
     /// The client of a modern request: what the request itself says
     /// ([per-request fields](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta)).
     pub(super) fn modern_client(&self) -> Result<Arc<ClientFacts>, ErrorObject> {
@@ -44,12 +49,28 @@ struct Last {
 }
 
 impl KnownMeta {
+    /// Whether params may have a `_meta`. Cheaper than to read them, and never wrong about a "no".
+    pub fn may_be_in(params: &RawValue) -> bool {
+        let text = params.get();
+        // The name can be written in another way only with an escape.
+        text.contains("_meta") || text.contains("\\u")
+    }
+
     /// Reads `_meta` out of params.
     pub(super) fn read(&self, params: Option<&RawValue>) -> Result<Said, ErrorObject> {
         static NOTHING: LazyLock<Said> = LazyLock::new(Said::default);
-        let Some(text) = params.map(text_of).transpose()?.flatten() else {
+        let Some(text) = params.map(meta_of).transpose()?.flatten() else {
             return Ok(NOTHING.clone());
         };
+        self.said(text)
+    }
+
+    /// What a `_meta` says.
+    ///
+    /// # Errors
+    /// [`code::INVALID_PARAMS`](trunkline_types::code::INVALID_PARAMS) if it is none.
+    pub fn said(&self, meta: &RawValue) -> Result<Said, ErrorObject> {
+        let text = meta.get();
         if let Some(last) = &*self.last()
             && *last.text == *text
         {
@@ -83,8 +104,8 @@ impl KnownMeta {
     }
 }
 
-/// The `_meta` of params as it stands there; the rest is not read.
-fn text_of(params: &RawValue) -> Result<Option<&str>, ErrorObject> {
+/// The `_meta` of params; the rest is not read.
+fn meta_of(params: &RawValue) -> Result<Option<&RawValue>, ErrorObject> {
     #[derive(Deserialize)]
     struct OnlyMeta<'a> {
         #[serde(borrow, rename = "_meta")]
@@ -94,18 +115,11 @@ fn text_of(params: &RawValue) -> Result<Option<&str>, ErrorObject> {
         return Err(ErrorObject::invalid_params("`params` must be an object"));
     }
     // Almost every legacy request is without: then its params are not read twice.
-    if !may_have(params, "_meta") {
+    if !KnownMeta::may_be_in(params) {
         return Ok(None);
     }
     let only: OnlyMeta<'_> = decode(Some(params))?;
-    Ok(only.meta.map(RawValue::get))
-}
-
-/// Whether params may have a member of this name. Cheaper than to read them, and never wrong about a "no": a name can
-/// be written in another way only with an escape.
-fn may_have(params: &RawValue, name: &str) -> bool {
-    let text = params.get();
-    text.contains(name) || text.contains("\\u")
+    Ok(only.meta)
 }
 
 #[cfg(test)]

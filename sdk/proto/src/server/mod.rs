@@ -24,7 +24,7 @@ use crate::prefix::read_head;
 use batch::Batches;
 pub use config::{Config, Limits};
 use garbage::Garbage;
-pub use meta::KnownMeta;
+pub use meta::{KnownMeta, Said};
 use subscriptions::Subscriptions;
 pub use subscriptions::{Change, MAX_ADDRESS, MAX_WATCHED, News};
 
@@ -199,13 +199,18 @@ impl Connection {
 
     /// Takes one message that is read already. A transport that looks into messages reads each only once.
     pub fn handle<'a>(&mut self, now: Duration, message: Message<'a>) -> Incoming<'a> {
-        self.handle_parsed(now, message, None)
+        self.handle_said(now, message, None)
+    }
+
+    /// The same, where the `_meta` of a request was read already.
+    pub fn handle_said<'a>(&mut self, now: Duration, message: Message<'a>, said: Option<Said>) -> Incoming<'a> {
+        self.handle_parsed(now, message, said, None)
     }
 
     /// Takes one message.
     pub fn handle_message<'a>(&mut self, now: Duration, message: &'a [u8]) -> Incoming<'a> {
         match Message::parse(message) {
-            Ok(message) => self.handle_parsed(now, message, None),
+            Ok(message) => self.handle_parsed(now, message, None, None),
             Err(Malformed::Batch) if self.session_profile().is_some_and(|profile| profile.batches) => {
                 self.handle_batch(now, message)
             }
@@ -290,7 +295,7 @@ impl Connection {
                     self.send_to(Some(batch), encode::error(Some(&id), &error));
                 }
                 Ok(message) => {
-                    let incoming = self.handle_parsed(now, message, Some(batch));
+                    let incoming = self.handle_parsed(now, message, None, Some(batch));
                     if let Incoming::Cancelled { id, .. } = &incoming {
                         // What stands before in the same batch is not even started.
                         all.retain(|other| !matches!(other, Incoming::Request(request) if request.id == *id));
@@ -305,7 +310,13 @@ impl Connection {
         Incoming::Batch(all)
     }
 
-    fn handle_parsed<'a>(&mut self, now: Duration, message: Message<'a>, batch: Option<u64>) -> Incoming<'a> {
+    fn handle_parsed<'a>(
+        &mut self,
+        now: Duration,
+        message: Message<'a>,
+        said: Option<Said>,
+        batch: Option<u64>,
+    ) -> Incoming<'a> {
         match message {
             Message::Request { id, method, params } => {
                 if self.in_flight.contains_key(&id) {
@@ -314,7 +325,7 @@ impl Connection {
                     self.send_to(batch, encode::error(Some(&id), &error));
                     return Incoming::Nothing;
                 }
-                match self.accept(&id, &method, params, batch) {
+                match self.accept(&id, &method, params, said, batch) {
                     Ok(Some(Accepted::Request(request))) => Incoming::Request(request),
                     Ok(Some(Accepted::TaskStream(tasks))) => Incoming::TasksWatched(tasks),
                     Ok(None) => Incoming::Nothing,
@@ -371,9 +382,10 @@ impl Connection {
         id: &RequestId,
         method: &str,
         params: Option<&'a RawValue>,
+        said: Option<Said>,
         batch: Option<u64>,
     ) -> Result<Option<Accepted<'a>>, ErrorObject> {
-        let said = self.known.read(params)?;
+        let said = said.map_or_else(|| self.known.read(params), Ok)?;
         let (profile, client, log_level) = match (&said.meta.protocol_version, &self.session) {
             (Some(version), _) => {
                 let profile = self.modern_profile(version)?;
