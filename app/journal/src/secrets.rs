@@ -88,14 +88,16 @@ const SCHEMES: &[&str] = &["bearer", "basic", "token", "apikey", "negotiate", "d
 /// A JSON Web Token begins so: its first part is an encoded brace.
 const JWT: &str = "eyJ";
 
-/// How the secrets that are known by their look begin: for each first byte the second ones, a bit for the low half of
-/// each. Two bytes tell nearly every word from a secret.
-const BEGINNINGS: [u32; 256] = {
-    const fn note(beginnings: &mut [u32; 256], text: &str) {
+/// How the secrets that are known by their look begin: for each first byte the second ones, and the third ones, a bit
+/// for the low half of each. Three bytes tell nearly every word from a secret.
+const BEGINNINGS: [[u32; 2]; 256] = {
+    const fn note(beginnings: &mut [[u32; 2]; 256], text: &str) {
         let bytes = text.as_bytes();
-        beginnings[bytes[0] as usize] |= low_half(bytes[1]);
+        let [second, third] = &mut beginnings[bytes[0] as usize];
+        *second |= low_half(bytes[1]);
+        *third |= low_half(bytes[2]);
     }
-    let mut beginnings = [0; 256];
+    let mut beginnings = [[0; 2]; 256];
     note(&mut beginnings, JWT);
     let mut at = 0;
     while at < SHAPES.len() {
@@ -107,7 +109,10 @@ const BEGINNINGS: [u32; 256] = {
         note(&mut beginnings, SCHEMES[at]);
         // Capitals have the same low half.
         let first = SCHEMES[at].as_bytes()[0];
-        beginnings[first.to_ascii_uppercase() as usize] |= beginnings[first as usize];
+        let [second, third] = beginnings[first as usize];
+        let capital = &mut beginnings[first.to_ascii_uppercase() as usize];
+        capital[0] |= second;
+        capital[1] |= third;
         at += 1;
     }
     beginnings
@@ -269,10 +274,9 @@ const SORTS: [Sort; 256] = {
 
 /// Whether a secret that is known by its look can begin so.
 fn may_begin(word: &[u8]) -> bool {
-    match word {
-        [first, second, ..] => BEGINNINGS[usize::from(*first)] & low_half(*second) != 0,
-        _ => false,
-    }
+    let [first, second, third, ..] = word else { return false };
+    let [seconds, thirds] = BEGINNINGS[usize::from(*first)];
+    seconds & low_half(*second) != 0 && thirds & low_half(*third) != 0
 }
 
 /// Sorts and joins what overlaps.

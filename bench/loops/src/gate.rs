@@ -6,6 +6,7 @@ use std::hint::black_box;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use trunkline_gate::client::{CallOptions, Client, Timeouts};
 use trunkline_gate::journal::Journal;
@@ -14,6 +15,9 @@ use trunkline_gate::{Approver, Gate, Outcome, Proposal, Question, ServerSpec, Tr
 use crate::journal::to_file;
 use crate::samples::{TOOL, answer, arguments, server};
 use crate::{Iteration, Loop};
+
+/// What `echo` is asked for: a text as short as they are in most calls.
+const TEXT: &str = "a short text, as tools get";
 
 /// The id of the server.
 pub(crate) const SERVER: &str = "weather";
@@ -32,18 +36,35 @@ pub(crate) const LOOPS: &[Loop] = &[
             })
         },
     ),
-    Loop::new("gate/client_alone", "calls a tool without the gate", 300, client_alone),
+    Loop::new(
+        "gate/echo_alone",
+        "calls `echo` without the gate",
+        300,
+        || alone(echo()),
+    ),
+    Loop::new(
+        "gate/echo_journal",
+        "the same through the gate, journal in a file",
+        300,
+        || calls(echo(), Trust::Trusted, Some(to_file())),
+    ),
+    Loop::new(
+        "gate/client_alone",
+        "calls a tool with a structured answer without the gate",
+        300,
+        || alone(forecast()),
+    ),
     Loop::new("gate/call", "the same through the gate, without a journal", 300, || {
-        calls(Trust::Trusted, None)
+        calls(forecast(), Trust::Trusted, None)
     }),
     Loop::new("gate/call_journal", "the same, journal in a file", 300, || {
-        calls(Trust::Trusted, Some(to_file()))
+        calls(forecast(), Trust::Trusted, Some(to_file()))
     }),
     Loop::new(
         "gate/call_approved",
         "the same, journal in a file, and a person who always says yes",
         300,
-        || calls(Trust::Untrusted, Some(to_file())),
+        || calls(forecast(), Trust::Untrusted, Some(to_file())),
     ),
 ];
 
@@ -76,6 +97,29 @@ fn connected(trust: Trust, journal: Option<Journal>, asks: bool) -> (Runtime, Ga
     (runtime, gate)
 }
 
+/// A call and the text that it is answered with.
+struct Ask {
+    tool: &'static str,
+    arguments: Value,
+    wanted: String,
+}
+
+fn echo() -> Ask {
+    Ask {
+        tool: "echo",
+        arguments: json!({ "text": TEXT }),
+        wanted: TEXT.to_owned(),
+    }
+}
+
+fn forecast() -> Ask {
+    Ask {
+        tool: TOOL,
+        arguments: arguments(),
+        wanted: answer().to_string(),
+    }
+}
+
 pub(crate) fn proposal() -> Proposal {
     Proposal::new(public_name(SERVER, TOOL), arguments())
 }
@@ -87,19 +131,20 @@ pub(crate) fn rule() -> Iteration {
     Box::new(move || black_box(&tool).runs_unasked())
 }
 
-fn calls(trust: Trust, journal: Option<Journal>) -> Iteration {
+fn calls(ask: Ask, trust: Trust, journal: Option<Journal>) -> Iteration {
     let (runtime, gate) = connected(trust, journal, true);
-    let wanted = answer();
+    let tool = public_name(SERVER, ask.tool);
     Box::new(move || {
-        let report = runtime.block_on(gate.call(proposal()));
+        let proposal = Proposal::new(tool.clone(), ask.arguments.clone());
+        let report = runtime.block_on(gate.call(proposal));
         match black_box(report).outcome {
-            Outcome::Answered(answer) => answer.structured.as_ref() == Some(&wanted),
+            Outcome::Answered(answer) => answer.text == ask.wanted,
             _ => false,
         }
     })
 }
 
-fn client_alone() -> Iteration {
+fn alone(ask: Ask) -> Iteration {
     let runtime = runtime();
     let client = runtime.block_on(async {
         let client = Client::in_memory(&server(3)).connect().await.unwrap();
@@ -107,19 +152,17 @@ fn client_alone() -> Iteration {
         client.tools().await.unwrap();
         client
     });
-    let wanted = answer();
     let options = CallOptions {
         timeouts: Some(Timeouts::default()),
         progress: true,
         ..CallOptions::default()
     };
     Box::new(move || {
-        let proposal = proposal();
-        let serde_json::Value::Object(arguments) = proposal.arguments else {
+        let Value::Object(arguments) = ask.arguments.clone() else {
             return false;
         };
-        let called = runtime.block_on(client.request_call(TOOL, arguments, options.clone()));
-        called.is_ok_and(|called| black_box(called).structured_content.as_ref() == Some(&wanted))
+        let called = runtime.block_on(client.request_call(ask.tool, arguments, options.clone()));
+        called.is_ok_and(|called| black_box(called).text() == ask.wanted)
     })
 }
 

@@ -97,7 +97,10 @@ pub const MEASURED: usize = 5;
 pub fn server(tools: usize) -> Server {
     let server = Server::new("bench", env!("CARGO_PKG_VERSION")).state(Sleeps::default());
     (0..tools).fold(server, |server, number| match number {
-        0 => server.tool("echo", |ask: Echo| async move { ask.text }),
+        0 => {
+            let echo = Tool::new(|ask: Echo| async move { ask.text });
+            server.tool("echo", echo.read_only())
+        }
         1 => server.tool("add", |ask: Add| async move {
             Ok::<_, ToolError>(Json(Sum { sum: ask.a + ask.b }))
         }),
