@@ -35,12 +35,12 @@ pub(crate) type Opening = Pin<Box<dyn Future<Output = Result<Box<Link>, BoxError
 pub(crate) struct Link {
     origin: Origin,
     requests: SendRequest<Full<Bytes>>,
-    connection: Connection<MaybeHttpsStream<Stream>, Full<Bytes>>,
+    /// None once it has ended: only then a request that it did not send is given back.
+    connection: Option<Connection<MaybeHttpsStream<Stream>, Full<Bytes>>>,
     /// A proxy reads what is sent.
     proxied: bool,
     /// It has carried a request before, so the server may just have closed it.
     used: bool,
-    ended: bool,
     /// When it was needed last.
     since: Instant,
 }
@@ -56,10 +56,9 @@ impl Link {
         Ok(Box::new(Self {
             origin,
             requests,
-            connection,
+            connection: Some(connection),
             proxied,
             used: false,
-            ended: false,
             since: Instant::now(),
         }))
     }
@@ -75,10 +74,16 @@ impl Link {
 
     /// Writes what is to be written and reads what came.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) {
-        if !self.ended {
-            // A fault is told to whoever waits for the answer, or for more of it.
-            self.ended = Pin::new(&mut self.connection).poll(cx).is_ready();
+        // A fault is told to whoever waits for the answer, or for more of it.
+        if let Some(connection) = &mut self.connection
+            && Pin::new(connection).poll(cx).is_ready()
+        {
+            self.connection = None;
         }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.connection.is_none()
     }
 
     pub(crate) fn was_used(&self) -> bool {
@@ -125,7 +130,7 @@ impl Links {
 
     /// Keeps a connection whose answer was read to its end.
     pub(crate) fn keep(&mut self, mut link: Box<Link>) {
-        if link.ended {
+        if link.has_ended() {
             return;
         }
         link.used = true;
@@ -139,7 +144,7 @@ impl Links {
     pub(crate) fn tidy(&mut self, cx: &mut Context<'_>) {
         while let Some(mut taken) = self.idle.take_woken(cx) {
             taken.item.poll(&mut Context::from_waker(&taken.waker()));
-            if !taken.item.ended {
+            if !taken.item.has_ended() {
                 self.idle.put_back(taken);
             }
         }
@@ -272,6 +277,29 @@ mod tests {
             poll_fn(|cx| Poll::Ready(links.take(&origin, cx))).await.is_none(),
             "it is taken"
         );
+    }
+
+    #[tokio::test]
+    async fn a_request_on_a_connection_that_was_just_closed_is_given_back() {
+        let (mut server, mut links, origin) = answered().await;
+        // What was not read would make a fault of the end.
+        assert!(server.read(&mut [0; 1024]).await.unwrap() > 0);
+        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut later = TcpStream::connect(socket.local_addr().unwrap()).await.unwrap();
+        let (end, _) = socket.accept().await.unwrap();
+        drop(server);
+        drop(end);
+        // Whoever hears of the second end could have heard of the first.
+        assert_eq!(later.read(&mut [0]).await.unwrap(), 0);
+        let mut link = poll_fn(|cx| Poll::Ready(links.take(&origin, cx))).await.unwrap();
+        let mut responding = link.send(Request::get("/").body(Full::default()).unwrap());
+        let answer = poll_fn(|cx| {
+            link.poll(cx);
+            responding.as_mut().poll(cx)
+        });
+        let answer = tokio::time::timeout(Duration::from_secs(20), answer).await;
+        let mut error = answer.expect("it does not wait for ever").unwrap_err();
+        assert!(error.take_message().is_some(), "nothing was sent");
     }
 
     #[tokio::test]

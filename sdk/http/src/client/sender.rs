@@ -193,7 +193,8 @@ impl Fetch {
                             let unsent = error.take_message().is_some();
                             if !unsent || !link.was_used() {
                                 let why = format!("{} did not answer: {}", self.address(), cause(error.error()));
-                                return Poll::Ready(Err(Failure::broken(why)));
+                                let fail = if unsent { Failure::unreachable } else { Failure::broken };
+                                return Poll::Ready(Err(fail(why)));
                             }
                             // The server had closed a connection that was kept, and nothing was sent: once more.
                         }

@@ -123,7 +123,8 @@ impl<T> WakeSet<T> {
             let Some((item, waker)) = self.items.remove(&key) else {
                 continue;
             };
-            waker.queued.store(false, Ordering::Release);
+            // A swap, so that the poll that follows sees what whoever found it queued had written before.
+            waker.queued.swap(false, Ordering::AcqRel);
             return Some(Taken { item, key, waker });
         }
     }
