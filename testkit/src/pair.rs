@@ -183,7 +183,7 @@ impl Pair {
         };
         let id = self
             .client
-            .request(self.now, method, params, options)
+            .request(self.now, method, &params, options)
             .expect("the request is sent");
         self.transmit();
         id

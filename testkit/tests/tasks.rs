@@ -62,7 +62,7 @@ fn methods_of_an_extension_need_both_sides() {
         let mut pair = pair(Revision::LATEST, client, server);
         let sent = pair
             .client
-            .request(pair.now, Method::GetTask, Extra::new(), &RequestOptions::default());
+            .request(pair.now, Method::GetTask, &Extra::new(), &RequestOptions::default());
         match (client && server, sent) {
             (true, Ok(_)) => {}
             (false, Err(RequestError::NoExtension { extension, .. })) => assert_eq!(extension, Extension::Tasks),

@@ -243,7 +243,7 @@ impl<T: Transport> Driver<T> {
             return waiting.finish(Err(CallError::Congested { queued, waiting: open }));
         }
         let now = self.now();
-        match self.connection.request(now, method, params, &options) {
+        match self.connection.request(now, method, &params, &options) {
             Ok(id) => drop(self.waiting.insert(id, waiting)),
             Err(error) => waiting.finish(Err(CallError::NotSent(error))),
         }
@@ -251,9 +251,11 @@ impl<T: Transport> Driver<T> {
     }
 
     fn take_answers(&mut self, cx: &mut Context<'_>) {
-        while let Poll::Ready(Some(answered)) = self.asking.poll_join_next(cx) {
-            // One that was withdrawn has nothing to say.
-            if let Ok((id, outcome)) = answered {
+        while let Poll::Ready(Some(answered)) = self.asking.poll_join_next_with_id(cx) {
+            // One that was withdrawn has nothing to say. It may have been done already, and another have its id by now.
+            if let Ok((task, (id, outcome))) = answered
+                && self.aborts.get(&id).is_some_and(|abort| abort.id() == task)
+            {
                 self.aborts.remove(&id);
                 let now = self.now();
                 self.connection.answer(now, &id, outcome);

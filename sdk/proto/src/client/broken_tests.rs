@@ -31,7 +31,7 @@ fn legacy(revision: Revision) -> Connection {
 fn call(connection: &mut Connection) -> RequestId {
     let options = RequestOptions::default();
     connection
-        .request(NOW, Method::ListTools, Extra::new(), &options)
+        .request(NOW, Method::ListTools, &Extra::new(), &options)
         .unwrap()
 }
 

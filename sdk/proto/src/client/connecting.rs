@@ -11,6 +11,7 @@ use trunkline_types::{
     InitializeParams, InitializeResult, Method, RequestId, Revision, encode, meta_key,
 };
 
+use super::meta::{CommonMeta, WithMeta};
 use super::{Agreement, ConnectError, Connection, Event, Opening, Sent, Undelivered};
 use crate::Timeouts;
 
@@ -37,21 +38,9 @@ impl Connection {
         }
     }
 
-    /// The metadata that every modern request carries
-    /// ([fields](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta)).
-    pub(super) fn modern_meta(&self, revision: Revision) -> Extra {
-        let mut meta = Extra::new();
-        meta.insert(meta_key::PROTOCOL_VERSION.to_owned(), revision.name().into());
-        for (key, value) in [
-            (meta_key::CLIENT_INFO, serde_json::to_value(&self.config.info)),
-            (
-                meta_key::CLIENT_CAPABILITIES,
-                serde_json::to_value(self.capabilities_in(revision)),
-            ),
-        ] {
-            meta.insert(key.to_owned(), value.unwrap_or_else(|_| Value::Object(Extra::new())));
-        }
-        meta
+    /// The metadata that every modern request carries.
+    fn modern_meta(&self, revision: Revision) -> CommonMeta {
+        CommonMeta::new(revision, &self.config.info, &self.capabilities_in(revision))
     }
 
     /// What this client can do in a revision.
@@ -65,7 +54,12 @@ impl Connection {
 
     fn probe(&mut self, now: Duration, revision: Revision, wait: Duration) {
         let id = self.sent.open(now, Sent::Probe, Timeouts::fixed(wait));
-        let params = serde_json::json!({ "_meta": self.modern_meta(revision) });
+        let params = WithMeta {
+            params: &Extra::new(),
+            common: &self.modern_meta(revision),
+            progress_token: None,
+            log_level: None,
+        };
         self.transmit_handshake(&id, Method::Discover, &params);
     }
 
@@ -100,8 +94,7 @@ impl Connection {
     fn ready(&mut self, agreement: Agreement) {
         self.state = State::Ready;
         if agreement.profile.era == Era::Modern {
-            // A map of JSON values can always be written.
-            self.meta = serde_json::value::to_raw_value(&self.modern_meta(agreement.profile.revision)).ok();
+            self.meta = self.modern_meta(agreement.profile.revision);
         }
         self.agreement = Some(agreement);
         self.events.push_back(Event::Connected);

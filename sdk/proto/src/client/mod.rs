@@ -3,18 +3,17 @@
 mod config;
 mod connecting;
 mod event;
+mod meta;
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use trunkline_types::{
     Cancelled, Era, ErrorObject, Extension, Extra, InputRequest, InputRequiredResult, JsonText, LogLevel, Malformed,
-    Message, Method, Needs, Progress, RequestId, ResultType, SubscriptionAcknowledged, encode, meta_key,
-    subscription_id,
+    Message, Method, Needs, Progress, RequestId, ResultType, SubscriptionAcknowledged, encode, subscription_id,
 };
 
 use crate::Timeouts;
@@ -23,6 +22,7 @@ use crate::prefix::read_head;
 pub use config::{Agreement, Config, Opening};
 use connecting::State;
 pub use event::{Answer, ConnectError, Event, Noise, NoiseReason, RequestError, Undelivered};
+use meta::{CommonMeta, WithMeta};
 
 /// Requests of the server's that wait for the application at the same time; further ones are refused.
 const MAX_ASKED: usize = 64;
@@ -60,7 +60,7 @@ pub struct Connection {
     state: State,
     agreement: Option<Agreement>,
     /// The metadata that every request carries (modern), written once.
-    meta: Option<Box<RawValue>>,
+    meta: CommonMeta,
     sent: Outgoing<Sent>,
     given_up: VecDeque<RequestId>,
     asked: HashSet<RequestId>,
@@ -77,7 +77,7 @@ impl Connection {
             config,
             state: State::Probing,
             agreement: None,
-            meta: None,
+            meta: CommonMeta::default(),
             sent: Outgoing::default(),
             given_up: VecDeque::new(),
             asked: HashSet::new(),
@@ -126,7 +126,7 @@ impl Connection {
         &mut self,
         now: Duration,
         method: Method,
-        mut params: Extra,
+        params: &Extra,
         options: &RequestOptions,
     ) -> Result<RequestId, RequestError> {
         let agreement = self.agreed_on(method)?;
@@ -145,15 +145,13 @@ impl Connection {
         }
         let timeouts = options.timeouts.unwrap_or(self.config.timeouts);
         let id = self.sent.open(now, Sent::Call(method), timeouts);
-        let own_meta = options.progress || options.log_level.is_some() || params.contains_key("_meta");
-        let encoded = if own_meta {
-            self.merge_meta(&id, &mut params, options);
-            encode::request(&id, method.name(), &params)
-        } else {
-            let meta = self.meta.as_deref();
-            encode::request(&id, method.name(), &WithMeta { params: &params, meta })
+        let with_meta = WithMeta {
+            params,
+            common: &self.meta,
+            progress_token: options.progress.then_some(&id),
+            log_level: options.log_level,
         };
-        match encoded {
+        match encode::request(&id, method.name(), &with_meta) {
             Ok(message) => self.transmit.push_back(message),
             Err(error) => {
                 self.sent.close(&id);
@@ -178,40 +176,6 @@ impl Connection {
         let server = self.agreement.as_ref().map(|agreement| &agreement.capabilities);
         server.is_some_and(|server| server.has_extension(extension))
             && self.config.capabilities.has_extension(extension)
-    }
-
-    /// Adds the protocol's metadata to the caller's own: what is the caller's stays, the protocol's keys win.
-    fn merge_meta(&self, id: &RequestId, params: &mut Extra, options: &RequestOptions) {
-        let meta = self.meta_for(id, options);
-        if meta.is_empty() {
-            return;
-        }
-        match params.entry("_meta").or_insert_with(|| Value::Object(Extra::new())) {
-            Value::Object(own) => own.extend(meta),
-            other => *other = Value::Object(meta),
-        }
-    }
-
-    fn meta_for(&self, id: &RequestId, options: &RequestOptions) -> Extra {
-        let mut meta = Extra::new();
-        if options.progress
-            && let Ok(token) = serde_json::to_value(id)
-        {
-            meta.insert("progressToken".to_owned(), token);
-        }
-        if let Some(agreement) = self
-            .agreement
-            .as_ref()
-            .filter(|agreement| agreement.profile.era == Era::Modern)
-        {
-            meta.extend(self.modern_meta(agreement.profile.revision));
-            if let Some(level) = options.log_level
-                && let Ok(level) = serde_json::to_value(level)
-            {
-                meta.insert(meta_key::LOG_LEVEL.to_owned(), level);
-            }
-        }
-        meta
     }
 
     /// Sends a notification.
@@ -625,25 +589,6 @@ impl Connection {
 
     fn noise(&mut self, reason: NoiseReason, bytes: &[u8]) {
         self.events.push_back(Event::Noise(Noise::new(reason, bytes)));
-    }
-}
-
-/// Params that have no metadata of their own, with that of the connection.
-struct WithMeta<'a> {
-    params: &'a Extra,
-    meta: Option<&'a RawValue>,
-}
-
-impl Serialize for WithMeta<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (key, value) in self.params {
-            map.serialize_entry(key, value)?;
-        }
-        if let Some(meta) = self.meta {
-            map.serialize_entry("_meta", meta)?;
-        }
-        map.end()
     }
 }
 

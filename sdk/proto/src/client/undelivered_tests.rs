@@ -86,7 +86,7 @@ fn a_call_fails_alone_and_only_while_it_waits() {
     let mut call = || {
         let options = RequestOptions::default();
         connection
-            .request(NOW, Method::ListTools, Extra::new(), &options)
+            .request(NOW, Method::ListTools, &Extra::new(), &options)
             .unwrap()
     };
     let (first, second) = (call(), call());
