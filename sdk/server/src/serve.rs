@@ -265,9 +265,12 @@ impl<T: Transport> Driver<T> {
 
     fn take_finished(&mut self, cx: &mut TaskContext<'_>) -> bool {
         let mut moved = false;
-        while let Poll::Ready(Some(finished)) = self.running.poll_join_next(cx) {
-            // An aborted task was cancelled and has no answer to give.
-            if let Ok((id, reply)) = finished {
+        while let Poll::Ready(Some(finished)) = self.running.poll_join_next_with_id(cx) {
+            // One that was cancelled has no answer to give. It may have been done already, and another request have its
+            // id by now.
+            if let Ok((task, (id, reply))) = finished
+                && self.tasks.get(&id).is_some_and(|running| running.abort.id() == task)
+            {
                 self.tasks.remove(&id);
                 self.finish(&id, reply, cx);
             }
@@ -481,5 +484,44 @@ mod tests {
         }
         assert_eq!(answered, [2], "what runs is finished, nothing new is taken");
         serving.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_reply_of_a_cancelled_request_is_not_given_to_the_next_one_of_its_id() {
+        let release = Arc::new(Notify::new());
+        let released = Arc::clone(&release);
+        let tool = Tool::new(move |ask: Value| {
+            let released = Arc::clone(&released);
+            async move {
+                released.notified().await;
+                ask["text"].as_str().unwrap_or_default().to_owned()
+            }
+        });
+        let shared = Arc::new(Shared::new(Config::new("waits", "1")));
+        let tool = Arc::new(tool.register("t").unwrap());
+        shared.change(|registry| registry.tools.insert("t".to_owned(), tool));
+        let (mut client, here) = trunkline_transport::memory();
+        let call = |text: &str| request(1, "tools/call", json!({ "name": "t", "arguments": { "text": text } }));
+        let mut driver = Driver::new(shared, here);
+        let step = async |driver: &mut Driver<_>| poll_fn(|cx| Poll::Ready(driver.poll(cx).is_ready())).await;
+        client.send(call("first"));
+        poll_fn(|cx| client.poll_flush(cx)).await.unwrap();
+        assert!(!step(&mut driver).await && driver.tasks.len() == 1, "it waits");
+        // The first is done, is cancelled, and its id comes again, before the driver looks again.
+        tokio::task::yield_now().await;
+        release.notify_one();
+        tokio::task::yield_now().await;
+        let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+        client.send(cancelled.to_string().into_bytes());
+        client.send(call("second"));
+        poll_fn(|cx| client.poll_flush(cx)).await.unwrap();
+        poll_fn(|cx| Poll::Ready(driver.read(cx))).await.unwrap();
+        step(&mut driver).await;
+        release.notify_one();
+        let answer = tokio::select! {
+            answer = receive(&mut client) => answer.unwrap(),
+            _ = poll_fn(|cx| driver.poll(cx)) => panic!("it serves on"),
+        };
+        assert_eq!(answer["result"]["content"][0]["text"], "second");
     }
 }

@@ -388,6 +388,28 @@ async fn a_withdrawn_question_is_dropped() {
 }
 
 #[tokio::test]
+async fn the_answer_to_a_withdrawn_question_is_not_given_to_the_next_one_of_its_id() {
+    let (inputs, mut heard, go) = slow();
+    let (mut peer, client) = legacy_with(Revision::LATEST_LEGACY, tools(), |connector| connector.inputs(inputs)).await;
+    peer.send(ask(json!(5), &form("May I read?"))).await;
+    assert_eq!(soon(heard.recv()).await, Some("asked"));
+    // Before the client looks again, the person has answered and the server has withdrawn the question.
+    go.notify_one();
+    peer.notify("notifications/cancelled", json!({ "requestId": 5 })).await;
+    peer.send(ask(json!(5), &form("May I delete?"))).await;
+    assert_eq!(soon(heard.recv()).await, Some("over"));
+    assert_eq!(soon(heard.recv()).await, Some("asked"));
+    // The next message is the call, not an answer.
+    let (called, _) = tokio::join!(
+        client.call("t", &()),
+        peer.serve("tools/call", json!({ "content": [] }))
+    );
+    called.unwrap();
+    go.notify_one();
+    assert_eq!(peer.next().await.unwrap()["id"], 5);
+}
+
+#[tokio::test]
 async fn a_call_that_is_dropped_takes_its_questions_along() {
     let (inputs, mut heard, _go) = slow();
     let (mut peer, client) = modern_with(tools(), |connector| connector.inputs(inputs)).await;
