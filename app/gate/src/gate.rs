@@ -301,8 +301,7 @@ impl Gate {
 
     /// Execute, verify, record.
     async fn make(&self, approved: Approved<ToolCall>) -> Outcome {
-        record::permitted(self.journal.as_ref(), &approved);
-        let digest = approved.value().digest().to_owned();
+        let pending = record::Pending::permitted(self.journal.as_ref(), &approved);
         let server = approved.value().tool().server().to_owned();
         let means = Means {
             catalogue: &self.catalogue,
@@ -314,7 +313,7 @@ impl Gate {
             Ok(received) => verify(&server, received, self.max_text),
             Err(reason) => Outcome::Refused { reason },
         };
-        record::ended(self.journal.as_ref(), &digest, &outcome);
+        pending.end(&outcome);
         outcome
     }
 

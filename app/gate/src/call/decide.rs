@@ -1,6 +1,6 @@
 //! Permit, ask or refuse, each with its reason. A refusal is a value, not an error.
 
-use super::unknown::Unknown;
+use super::unknown::{NOT_AGAIN, Unknown};
 use super::{Approved, DecidedBy, Stop, ToolCall};
 use crate::catalogue::{OfferedTool, Trust};
 use crate::text::one_line;
@@ -28,11 +28,7 @@ pub(crate) struct Asking {
 /// repeated, and everything else is asked about.
 pub(crate) fn decide(call: ToolCall, unknown: &Unknown) -> Decided {
     if unknown.holds(&call) {
-        return Decided::Refuse(Stop::refused(
-            DecidedBy::Rule,
-            "this very call was sent before and its outcome is unknown: it may have run; a person must look first, and \
-             until then it is not made again",
-        ));
+        return Decided::Refuse(Stop::refused(DecidedBy::Rule, NOT_AGAIN));
     }
     match rule(call.tool()) {
         Ok(reason) => Decided::Permit(Approved::new(call, DecidedBy::Rule, reason)),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use trunkline_client::{Call, CallError, CallOptions, Noise, NoiseReason};
 
-use super::unknown::Unknown;
+use super::unknown::{NOT_AGAIN, Unknown};
 use super::verify::Received;
 use super::{Approved, DecidedBy, ToolCall};
 use crate::catalogue::{Catalogue, OfferedTool};
@@ -35,7 +35,8 @@ pub(crate) struct Means<'a> {
 /// Makes the call. The approval is used up.
 ///
 /// # Errors
-/// Why the approval is void: it is too old, or the tool is not the same any more. Nothing is sent then.
+/// Why the approval is void: it is too old, the tool is not the same any more, or the same call was made meanwhile and
+/// nobody knows how it ended. Nothing is sent then.
 pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> Result<Received, String> {
     let approved_by = approved.decision.by;
     let call = approved.value;
@@ -60,8 +61,8 @@ pub(crate) async fn execute(approved: Approved<ToolCall>, means: Means<'_>) -> R
         progress: true,
         ..CallOptions::default()
     };
+    let in_flight = means.unknown.begin(&call).ok_or(NOT_AGAIN)?;
     let _counted = Counted::new(&server.calls);
-    let in_flight = means.unknown.begin(&call);
     let ToolCall { tool, arguments, .. } = call;
     let running = server.client.request_call(&tool.definition().name, arguments, options);
     let result = server.learn(wait(running, server, &tool, means.watch).await);

@@ -30,7 +30,7 @@ pub struct Report {
 }
 
 /// Records a permission before the call is made, so that it stands there even if nothing after it does.
-pub(crate) fn permitted(journal: Option<&Journal>, approved: &Approved<ToolCall>) {
+fn permitted(journal: Option<&Journal>, approved: &Approved<ToolCall>) {
     let Some(journal) = journal else { return };
     let (call, decision) = (approved.value(), approved.decision());
     let body = Permitted {
@@ -69,8 +69,37 @@ pub(crate) fn stopped(journal: Option<&Journal>, tool: &str, arguments: &Value, 
     journal.record("decision", &body);
 }
 
+/// A permitted call whose outcome is still to be recorded. One that is given up before is recorded as unknown.
+pub(crate) struct Pending<'a> {
+    journal: Option<&'a Journal>,
+    digest: String,
+}
+
+impl<'a> Pending<'a> {
+    /// Records the permission.
+    pub(crate) fn permitted(journal: Option<&'a Journal>, approved: &Approved<ToolCall>) -> Self {
+        permitted(journal, approved);
+        let digest = approved.value().digest().to_owned();
+        Self { journal, digest }
+    }
+
+    /// Records how it ended.
+    pub(crate) fn end(mut self, outcome: &Outcome) {
+        ended(self.journal.take(), &self.digest, outcome);
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if self.journal.is_some() {
+            let why = "the call was given up before its end was known; it may have run".to_owned();
+            ended(self.journal, &self.digest, &Outcome::Unknown { why });
+        }
+    }
+}
+
 /// Records how a call ended that was made.
-pub(crate) fn ended(journal: Option<&Journal>, digest: &str, outcome: &Outcome) {
+fn ended(journal: Option<&Journal>, digest: &str, outcome: &Outcome) {
     let Some(journal) = journal else { return };
     let mut body = Ended {
         digest,

@@ -9,6 +9,10 @@ use super::ToolCall;
 use crate::catalogue::OfferedTool;
 use crate::name::hex;
 
+/// Why such a call is refused.
+pub(crate) const NOT_AGAIN: &str = "this very call was sent before and its outcome is unknown: it may have run; a person \
+                                    must look first, and until then it is not made again";
+
 /// The calls with an unknown outcome, by server, tool and arguments.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Unknown {
@@ -21,12 +25,12 @@ impl Unknown {
     }
 
     /// Marks the start of a call. Unless it is settled, it counts as unknown from then on: also when the future that
-    /// waits for it is dropped.
-    pub(crate) fn begin(&self, call: &ToolCall) -> InFlight {
-        InFlight {
+    /// waits for it is dropped. `None` if the same call has become unknown since it was decided on.
+    pub(crate) fn begin(&self, call: &ToolCall) -> Option<InFlight> {
+        (!self.holds(call)).then(|| InFlight {
             unknown: self.clone(),
             key: Some(call.key().to_owned()),
-        }
+        })
     }
 
     /// A person has said what happened: the calls may be made again. Returns how many there were.
@@ -124,10 +128,10 @@ mod tests {
     fn a_call_that_is_dropped_in_flight_is_unknown_until_cleared() {
         let unknown = Unknown::default();
         let first = call("s__a", json!({ "x": 1, "y": 2 }));
-        unknown.begin(&first).settle();
+        unknown.begin(&first).unwrap().settle();
         assert!(!unknown.holds(&first), "a settled call may be made again");
         drop(unknown.begin(&first));
-        assert!(unknown.holds(&first));
+        assert!(unknown.holds(&first) && unknown.begin(&first).is_none());
         assert!(
             unknown.holds(&call("s__a", json!({ "y": 2.0, "x": 1 }))),
             "the same call in other words"

@@ -1,11 +1,16 @@
 //! Calls that were sent and never answered.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio::time::Instant;
-use trunkline_gate::{Gate, News, Outcome, Proposal, ServerState, Trust};
+use trunkline_gate::journal::{Event, Journal, read_from};
+use trunkline_gate::{Approver, Gate, News, Outcome, Proposal, Question, ServerState, Trust, Verdict};
 
 use crate::peer::{Peer, Reply, tool};
 use crate::{Heard, gate_of, nothing, with};
@@ -46,11 +51,68 @@ async fn a_call_without_an_answer_is_unknown_and_not_made_again_until_a_person_h
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_given_up_half_way_is_unknown() {
-    let (gate, seen) = gate_of("s", Trust::Trusted, silent()).await;
+    let journal = Journal::memory();
+    let builder = Gate::builder().journal(journal.clone());
+    let (builder, seen) = with(builder, "s", Trust::Trusted, silent());
+    let gate = builder.connect().await;
     let call = || gate.call(Proposal::new("s__write", nothing()));
     assert!(tokio::time::timeout(Duration::from_secs(1), call()).await.is_err());
     assert_eq!(seen.params("tools/call").len(), 1);
+    let outcomes = |journal: &Journal| -> Vec<Value> {
+        let written = journal.contents();
+        let events = read_from(&written[..]).map(|entry| entry.unwrap().event);
+        events
+            .filter_map(|event| match event {
+                Event::Record { kind, body } if kind == "outcome" => Some(body["kind"].clone()),
+                _ => None,
+            })
+            .collect()
+    };
+    assert_eq!(outcomes(&journal), ["unknown"], "also in the journal");
     assert!(matches!(call().await.outcome, Outcome::Refused { .. }));
+    assert_eq!(outcomes(&journal), ["unknown"]);
+}
+
+/// Says yes: to the first question late, to any other at once.
+struct Slow {
+    asked: AtomicBool,
+    go: Arc<Notify>,
+}
+
+impl Approver for Slow {
+    fn approve<'a>(&'a self, _: &'a Question) -> Pin<Box<dyn Future<Output = Verdict> + Send + 'a>> {
+        Box::pin(async {
+            if !self.asked.swap(true, Ordering::Relaxed) {
+                self.go.notified().await;
+            }
+            Verdict::Allow
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_yes_to_a_call_that_became_unknown_meanwhile_is_void() {
+    let go = Arc::new(Notify::new());
+    let approver = Slow {
+        asked: AtomicBool::new(false),
+        go: Arc::clone(&go),
+    };
+    let builder = Gate::builder().approver(Arc::new(approver));
+    let (builder, seen) = with(builder, "s", Trust::Untrusted, silent());
+    let gate = builder.connect().await;
+    let call = || gate.call(Proposal::new("s__write", nothing()));
+    let second = async {
+        let report = call().await;
+        go.notify_one();
+        report
+    };
+    let (first, second) = tokio::join!(call(), second);
+    assert!(is_unknown(&second.outcome), "{second:?}");
+    let Outcome::Refused { reason } = &first.outcome else {
+        panic!("{first:?}")
+    };
+    assert!(reason.contains("unknown"), "{reason}");
+    assert_eq!(seen.params("tools/call").len(), 1, "it was not sent again");
 }
 
 #[tokio::test(start_paused = true)]
