@@ -1,7 +1,7 @@
 //! Writing: one journal, many connections, one line per entry.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -12,8 +12,10 @@ use serde::Serialize;
 use serde_json::Value;
 use trunkline_transport::{Direction, Tap};
 
+use crate::key_lines::KeyLines;
 use crate::line::{BEGINNING, FORMAT, GENESIS, MAX_BODY, chain, push_string, seal, sha256};
 use crate::mask::Mask;
+use crate::secrets::stand_in;
 use crate::time::Stamp;
 
 /// A journal in memory holds at most this many bytes; entries beyond it are counted as lost.
@@ -85,6 +87,7 @@ struct Inner {
     clock: Clock,
     settings: RwLock<Settings>,
     memory: Option<Memory>,
+    keys: KeyLines,
     writer: Mutex<Writer>,
 }
 
@@ -140,6 +143,7 @@ impl Journal {
             clock,
             settings: RwLock::default(),
             memory,
+            keys: KeyLines::default(),
             writer,
         };
         let mut rest = format!(",\"format\":{FORMAT},\"tool\":\"trunkline\",\"tool_version\":");
@@ -329,7 +333,15 @@ impl Inner {
 
     fn text_line(&self, kind: &str, name: &str, line: &[u8]) {
         let mut rest = format!(",\"connection\":{name}");
-        let count = push_text(&mut rest, &self.mask(), line);
+        let text = String::from_utf8_lossy(line);
+        let count = if self.keys.go_on(&format!("{kind} {name}"), &text) {
+            rest.push_str(",\"text\":");
+            push_string(&mut rest, stand_in(text.chars().count()));
+            let _ = write!(rest, ",\"bytes\":{}", line.len());
+            1
+        } else {
+            push_text(&mut rest, &self.mask(), line)
+        };
         push_count(&mut rest, count);
         self.write(kind, &rest);
     }
@@ -422,7 +434,6 @@ impl Writer {
     }
 
     fn chained(&mut self, kind: &str, rest: &str) -> io::Result<()> {
-        use std::fmt::Write as _;
         let mut line = std::mem::take(&mut self.line);
         line.clear();
         let _ = write!(

@@ -55,6 +55,7 @@
 
 mod entry;
 mod journal;
+mod key_lines;
 mod line;
 mod mask;
 mod secrets;

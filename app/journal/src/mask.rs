@@ -50,16 +50,82 @@ enum Place {
     Secret,
     /// The members are names that a schema gives, not names of values.
     SchemaNames,
-    /// The schema of a secret value: what it gives as examples is secret.
+    /// The schema of a secret value: what it gives as examples is secret, and what no schema says.
     SecretSchema,
+    /// The same as for [`Self::SchemaNames`], in the schema of a secret value.
+    SecretSchemaNames,
 }
+
+/// What a schema says of a value without giving one.
+const SCHEMA_WORDS: &[&str] = &[
+    "$anchor",
+    "$comment",
+    "$defs",
+    "$id",
+    "$ref",
+    "$schema",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "contentEncoding",
+    "contentMediaType",
+    "definitions",
+    "dependentRequired",
+    "dependentSchemas",
+    "deprecated",
+    "description",
+    "else",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "if",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "not",
+    "nullable",
+    "oneOf",
+    "pattern",
+    "patternProperties",
+    "prefixItems",
+    "properties",
+    "propertyNames",
+    "readOnly",
+    "required",
+    "then",
+    "title",
+    "type",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "uniqueItems",
+    "writeOnly",
+];
 
 impl Mask {
     /// Most values that [`Mask::add`] keeps.
     pub const MAX_KNOWN: usize = 1024;
 
     /// Adds a value to mask wherever it stands. Shorter ones than 6 bytes, and more than [`Mask::MAX_KNOWN`], are not kept.
+    ///
+    /// It is looked for as it is written inside JSON too, and each line of it for itself: programs write lines.
     pub fn add(&mut self, secret: &str) {
+        self.add_form(secret);
+        let mut escaped = String::new();
+        push_string(&mut escaped, secret);
+        self.add_form(&escaped[1..escaped.len() - 1]);
+        for line in secret.lines() {
+            self.add_form(line);
+        }
+    }
+
+    fn add_form(&mut self, secret: &str) {
         let wanted = secret.len() >= SHORTEST_KNOWN && self.known.len() < Self::MAX_KNOWN;
         if wanted && !self.known.iter().any(|known| known.needle() == secret.as_bytes()) {
             self.known.push(Finder::new(secret).into_owned());
@@ -286,8 +352,7 @@ impl Frame {
 
     /// Whether the string or number that comes next is a secret as a whole.
     fn hides(&self) -> bool {
-        // In a place of schema names a plain value is no schema, so the name counts after all.
-        matches!(self.value(), Place::Secret) || (self.object && self.next == Place::SecretSchema)
+        self.value() == Place::Secret
     }
 }
 
@@ -295,15 +360,19 @@ impl Frame {
 fn next_place(place: Place, name: &str, rest: &str) -> Place {
     let value = rest.trim_start_matches([' ', '\t', '\r', '\n', ':']);
     let nested = value.starts_with(['{', '[']);
+    let names_schemas = nested && matches!(name, "properties" | "patternProperties" | "$defs" | "definitions");
     match place {
         Place::Secret => Place::Secret,
+        // A list is no schema, and a plain value is none: whatever they are, they stand under the name of a secret.
+        Place::SecretSchemaNames if !value.starts_with('{') => Place::Secret,
+        Place::SchemaNames if is_secret_name(name) && !value.starts_with('{') => Place::Secret,
+        Place::SecretSchemaNames => Place::SecretSchema,
         Place::SchemaNames if is_secret_name(name) => Place::SecretSchema,
-        Place::SecretSchema if matches!(name, "default" | "const" | "example" | "examples" | "enum") => Place::Secret,
+        Place::SecretSchema if names_schemas => Place::SecretSchemaNames,
+        Place::SecretSchema if SCHEMA_WORDS.binary_search(&name).is_err() => Place::Secret,
         Place::SecretSchema if nested => Place::SecretSchema,
         _ if is_secret_name(name) => Place::Secret,
-        _ if nested && matches!(name, "properties" | "patternProperties" | "$defs" | "definitions") => {
-            Place::SchemaNames
-        }
+        _ if names_schemas => Place::SchemaNames,
         _ => Place::Open,
     }
 }
@@ -413,6 +482,36 @@ mod tests {
             masked(r#"{"p\u0061ssword":"x"}"#),
             r#"{"p\u0061ssword":"[masked 1-8]"}"#
         );
+    }
+
+    #[test]
+    fn what_stands_under_the_name_of_a_secret_is_masked_also_among_properties_that_are_no_schemas() {
+        assert!(SCHEMA_WORDS.is_sorted());
+        for json in [
+            r#"{"arguments":{"properties":{"secrets":["hunter2",7777]}}}"#,
+            r#"{"properties":{"credentials":{"user":"me","value":"hunter2"}}}"#,
+            r#"{"properties":{"credentials":{"type":"object","nested":{"value":"hunter2"}}}}"#,
+            r#"{"properties":{"token":{"properties":{"a":["hunter2"],"b":"hunter2"}}}}"#,
+            r#"{"definitions":{"password":{"oneOf":[{"default":"hunter2"}]}}}"#,
+        ] {
+            let masked = masked(json);
+            assert!(!masked.contains("hunter2") && !masked.contains("7777"), "{masked}");
+        }
+        let long = format!(r#"{{"{}_PASSWORD":"hunter2"}}"#, "SPRING_DATASOURCE".repeat(5));
+        assert!(!masked(&long).contains("hunter2"));
+    }
+
+    #[test]
+    fn a_known_value_is_found_as_json_writes_it_and_line_by_line() {
+        let mut mask = Mask::default();
+        let secret = "pa\"ss\\word1\nsecond line";
+        mask.add(secret);
+        let inner = serde_json::json!({ "v": secret }).to_string();
+        let outer = serde_json::json!({ "text": inner, "v": secret }).to_string();
+        let (masked, count) = mask.json(outer.as_bytes()).unwrap();
+        assert!(!masked.contains("word1") && !masked.contains("second"), "{masked}");
+        assert_eq!(count, 2);
+        assert_eq!(mask.text("second line").0, "[masked 9-16]");
     }
 
     #[test]

@@ -147,9 +147,7 @@ const LONGEST_NAME: usize = 64;
 
 /// Whether a value under this name is a secret.
 pub(crate) fn is_secret_name(name: &str) -> bool {
-    if name.len() > LONGEST_NAME {
-        return false;
-    }
+    let name = end_of(name, LONGEST_NAME);
     let ignored = |c: u8| matches!(c, b'_' | b'-' | b'.' | b' ');
     // Every name of every message comes here, nearly all in ASCII: that takes no memory.
     if name.is_ascii() {
@@ -172,6 +170,15 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     let kept = name.chars().filter(|&c| !u8::try_from(c).is_ok_and(ignored));
     let plain: String = kept.flat_map(char::to_lowercase).collect();
     is_plain_secret_name(plain.as_bytes())
+}
+
+/// The last `most` bytes, or a few less: what a name names stands at its end.
+fn end_of(name: &str, most: usize) -> &str {
+    let mut start = name.len().saturating_sub(most);
+    while !name.is_char_boundary(start) {
+        start += 1;
+    }
+    &name[start..]
 }
 
 fn is_plain_secret_name(plain: &[u8]) -> bool {

@@ -299,3 +299,21 @@ fn what_was_called_and_decided_is_not_taken_for_a_setting_of_the_same_word() {
         lines[2]
     );
 }
+
+#[test]
+fn a_private_key_that_a_server_prints_is_masked_in_every_line() {
+    let journal = Journal::memory();
+    let tap = journal.tap("s");
+    for line in [
+        "-----BEGIN PRIVATE KEY-----",
+        "MIIEvQIBADANBgkqhkiG9w0BAQ",
+        "-----END PRIVATE KEY-----",
+        "ready",
+    ] {
+        tap.stderr(line.as_bytes());
+        journal.noise("s", line.as_bytes());
+    }
+    let written = String::from_utf8(journal.contents()).unwrap();
+    assert!(!written.contains("MIIEv") && !written.contains("BEGIN"), "{written}");
+    assert_eq!(written.matches("ready").count(), 2);
+}
