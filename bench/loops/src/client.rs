@@ -56,7 +56,7 @@ fn call(revision: Revision, bytes: usize) -> Iteration {
     let options = RequestOptions::default();
     let now = Duration::from_secs(1);
     Box::new(move || {
-        let Ok(id) = client.request(now, Method::CallTool, black_box(&params).clone(), &options) else {
+        let Ok(id) = client.request(now, Method::CallTool, black_box(&params), &options) else {
             return false;
         };
         let written = client
