@@ -33,11 +33,18 @@ use crate::secrets::{SHORTEST_KNOWN, is_secret_name, is_stand_in, spans, stand_i
 #[derive(Clone, Default)]
 pub struct Mask {
     known: Vec<Finder<'static>>,
+    /// How many values they are the forms of.
+    values: usize,
 }
+
+/// So many lines of a known value are looked for by themselves.
+const MOST_LINES: usize = 64;
 
 impl std::fmt::Debug for Mask {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Mask").field("known", &self.known.len()).finish()
+        f.debug_struct("Mask")
+            .field("values", &self.values)
+            .finish_non_exhaustive()
     }
 }
 
@@ -114,22 +121,28 @@ impl Mask {
 
     /// Adds a value to mask wherever it stands. Shorter ones than 6 bytes, and more than [`Mask::MAX_KNOWN`], are not kept.
     ///
-    /// It is looked for as it is written inside JSON too, and each line of it for itself: programs write lines.
+    /// It is looked for as it is written inside JSON too, and each of its first 64 lines for itself: programs write lines.
     pub fn add(&mut self, secret: &str) {
-        self.add_form(secret);
+        if self.values == Self::MAX_KNOWN || !self.add_form(secret) {
+            return;
+        }
+        self.values += 1;
         let mut escaped = String::new();
         push_string(&mut escaped, secret);
         self.add_form(&escaped[1..escaped.len() - 1]);
-        for line in secret.lines() {
+        for line in secret.lines().take(MOST_LINES) {
             self.add_form(line);
         }
     }
 
-    fn add_form(&mut self, secret: &str) {
-        let wanted = secret.len() >= SHORTEST_KNOWN && self.known.len() < Self::MAX_KNOWN;
-        if wanted && !self.known.iter().any(|known| known.needle() == secret.as_bytes()) {
-            self.known.push(Finder::new(secret).into_owned());
+    /// Whether it is long enough and new.
+    fn add_form(&mut self, text: &str) -> bool {
+        let wanted = text.len() >= SHORTEST_KNOWN;
+        let is_new = wanted && !self.known.iter().any(|known| known.needle() == text.as_bytes());
+        if is_new {
+            self.known.push(Finder::new(text).into_owned());
         }
+        is_new
     }
 
     /// The text without its secrets, and how many were taken out.
@@ -512,6 +525,18 @@ mod tests {
         assert!(!masked.contains("word1") && !masked.contains("second"), "{masked}");
         assert_eq!(count, 2);
         assert_eq!(mask.text("second line").0, "[masked 9-16]");
+    }
+
+    #[test]
+    fn the_forms_of_a_value_take_no_room_from_others() {
+        let mut mask = Mask::default();
+        for number in 0..Mask::MAX_KNOWN {
+            mask.add(&format!("first {number}\nsecond {number}"));
+        }
+        let last = format!("second {}", Mask::MAX_KNOWN - 1);
+        assert_eq!(mask.text(&last).1, 1);
+        mask.add("one too many");
+        assert_eq!(mask.text("one too many").1, 0);
     }
 
     #[test]
