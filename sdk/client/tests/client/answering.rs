@@ -387,14 +387,40 @@ async fn a_withdrawn_question_is_dropped() {
     called.unwrap();
 }
 
+/// Answers the first question as [`Slow`] does, and the other by another word, when it is told to.
+struct TwoQuestions {
+    slow: Slow,
+    may_delete: Arc<Notify>,
+}
+
+impl Inputs for TwoQuestions {
+    fn capabilities(&self) -> ClientCapabilities {
+        Willing.capabilities()
+    }
+
+    async fn elicit(&self, params: ElicitParams) -> Result<ElicitResult, ErrorObject> {
+        if params.message() != "May I delete?" {
+            return self.slow.elicit(params).await;
+        }
+        self.slow.asked.send("asked").unwrap();
+        self.may_delete.notified().await;
+        Ok(ElicitResult::cancel())
+    }
+}
+
 #[tokio::test]
 async fn the_answer_to_a_withdrawn_question_is_not_given_to_the_next_one_of_its_id() {
-    let (inputs, mut heard, go) = slow();
+    let (slow, mut heard, may_read) = slow();
+    let may_delete = Arc::new(Notify::new());
+    let inputs = TwoQuestions {
+        slow,
+        may_delete: Arc::clone(&may_delete),
+    };
     let (mut peer, client) = legacy_with(Revision::LATEST_LEGACY, tools(), |connector| connector.inputs(inputs)).await;
     peer.send(ask(json!(5), &form("May I read?"))).await;
     assert_eq!(soon(heard.recv()).await, Some("asked"));
     // Before the client looks again, the person has answered and the server has withdrawn the question.
-    go.notify_one();
+    may_read.notify_one();
     peer.notify("notifications/cancelled", json!({ "requestId": 5 })).await;
     peer.send(ask(json!(5), &form("May I delete?"))).await;
     assert_eq!(soon(heard.recv()).await, Some("over"));
@@ -405,8 +431,8 @@ async fn the_answer_to_a_withdrawn_question_is_not_given_to_the_next_one_of_its_
         peer.serve("tools/call", json!({ "content": [] }))
     );
     called.unwrap();
-    go.notify_one();
-    assert_eq!(peer.next().await.unwrap()["id"], 5);
+    may_delete.notify_one();
+    assert_eq!(peer.next().await.unwrap()["result"]["action"], "cancel");
 }
 
 #[tokio::test]
