@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 pub const MAX_NAME: usize = 64;
 
 /// Digits of the hash in a shortened name.
-const HASH_DIGITS: usize = 10;
+const DIGITS: usize = 10;
 
 /// The public name of a server's tool.
 ///
@@ -40,26 +40,20 @@ pub fn public_name(server: &str, tool: &str) -> String {
     if !starts_well(&readable) {
         readable.insert(0, '_');
     }
-    readable.truncate(MAX_NAME - 1 - HASH_DIGITS);
+    readable.truncate(MAX_NAME - 1 - DIGITS);
     let readable = readable.trim_end_matches('_');
     let hash = hex(&[server.as_bytes(), b"\0", tool.as_bytes()]);
-    format!("{readable}_{}", &hash[..HASH_DIGITS])
+    format!("{readable}_{}", &hash[..DIGITS])
 }
 
 /// The SHA-256 of some parts, each after its length, in lower-case hexadecimal.
 pub(crate) fn hex(parts: &[&[u8]]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    let mut text = String::with_capacity(64);
-    for byte in hash.finalize() {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text
+    trunkline_journal::hex(&hash.finalize())
 }
 
 fn is_name_character(c: char) -> bool {

@@ -64,7 +64,7 @@ mod verify;
 
 pub use entry::{Body, Entries, Entry, Event, LineError, Text, read, read_from};
 pub use journal::{Journal, MAX_MEMORY, WriteFailure};
-pub use line::{FORMAT, MAX_BODY, MAX_DEPTH, MAX_LINE};
+pub use line::{FORMAT, MAX_BODY, MAX_DEPTH, MAX_LINE, hex};
 pub use mask::Mask;
 pub use time::rfc3339;
 pub use trunkline_transport::Direction;
