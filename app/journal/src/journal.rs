@@ -333,10 +333,9 @@ impl Inner {
 
     fn text_line(&self, kind: &str, name: &str, line: &[u8]) {
         let mut rest = format!(",\"connection\":{name}");
-        let text = String::from_utf8_lossy(line);
-        let count = if self.keys.go_on(&format!("{kind} {name}"), &text) {
+        let count = if self.keys.go_on(&format!("{kind} {name}"), line) {
             rest.push_str(",\"text\":");
-            push_string(&mut rest, stand_in(text.chars().count()));
+            push_string(&mut rest, stand_in(String::from_utf8_lossy(line).chars().count()));
             let _ = write!(rest, ",\"bytes\":{}", line.len());
             1
         } else {

@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use memchr::memmem::{find, rfind};
+
+use crate::secrets::{KEY_BEGIN, KEY_END, KEY_NAME};
+
 /// The longest key, in lines: more than any is, and little of what a server prints is lost to a key without an end.
 const LONGEST: u32 = 200;
 
@@ -15,12 +19,13 @@ pub(crate) struct KeyLines {
 
 impl KeyLines {
     /// Whether the next line of this source belongs to a key that began in an earlier one.
-    pub(crate) fn go_on(&self, source: &str, line: &str) -> bool {
+    pub(crate) fn go_on(&self, source: &str, line: &[u8]) -> bool {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(begin) = line.rfind("-----BEGIN ") {
+        let holds = |text: &[u8], part: &str| find(text, part.as_bytes()).is_some();
+        if let Some(begin) = rfind(line, KEY_BEGIN.as_bytes()) {
             // The line itself is masked by what it looks like.
             let rest = &line[begin..];
-            if rest.contains("PRIVATE KEY") && !rest.contains("-----END ") {
+            if holds(rest, KEY_NAME) && !holds(rest, KEY_END) {
                 open.insert(source.to_owned(), LONGEST);
             } else {
                 open.remove(source);
@@ -29,7 +34,7 @@ impl KeyLines {
         }
         let Some(left) = open.get_mut(source) else { return false };
         *left -= 1;
-        if *left == 0 || line.contains("-----END ") {
+        if *left == 0 || holds(line, KEY_END) {
             open.remove(source);
         }
         true
@@ -39,6 +44,10 @@ impl KeyLines {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn go_on(lines: &KeyLines, source: &str, line: &str) -> bool {
+        lines.go_on(source, line.as_bytes())
+    }
 
     const BEGIN: &str = "key: -----BEGIN OPENSSH PRIVATE KEY-----";
 
@@ -53,21 +62,21 @@ mod tests {
             "after",
         ];
         assert_eq!(
-            told.map(|line| lines.go_on("a", line)),
+            told.map(|line| go_on(&lines, "a", line)),
             [false, false, true, true, false]
         );
-        assert!(!lines.go_on("a", BEGIN));
-        assert!(!lines.go_on("b", "another connection"));
+        assert!(!go_on(&lines, "a", BEGIN));
+        assert!(!go_on(&lines, "b", "another connection"));
     }
 
     #[test]
     fn a_key_without_an_end_ends_all_the_same() {
         let lines = KeyLines::default();
-        assert!(!lines.go_on("a", BEGIN));
+        assert!(!go_on(&lines, "a", BEGIN));
         for _ in 0..LONGEST {
-            assert!(lines.go_on("a", "x"));
+            assert!(go_on(&lines, "a", "x"));
         }
-        assert!(!lines.go_on("a", "x"));
+        assert!(!go_on(&lines, "a", "x"));
     }
 
     #[test]
@@ -77,8 +86,8 @@ mod tests {
             "-----BEGIN CERTIFICATE-----",
             "-----BEGIN PRIVATE KEY-----x-----END PRIVATE KEY-----",
         ] {
-            assert!(!lines.go_on("a", line));
-            assert!(!lines.go_on("a", "x"), "{line}");
+            assert!(!go_on(&lines, "a", line));
+            assert!(!go_on(&lines, "a", "x"), "{line}");
         }
     }
 }

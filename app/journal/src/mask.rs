@@ -16,7 +16,7 @@ use crate::secrets::{SHORTEST_KNOWN, is_secret_name, is_stand_in, spans, stand_i
 /// - every string or number under a name that ends in `password`, `passwd`, `passphrase`, `secret`, `token`, `api_key`,
 ///   `access_key`, `secret_key`, `private_key`, `credential(s)`, `authorization` or `cookie`, or is `pass`, `pwd`, `otp`,
 ///   `jwt`, `dsn`, `connection_string`, `비밀번호`, `암호`, `토큰` or the like, in any case and with or without `_`, `-`
-///   and `.`; in a JSON Schema that describes such a property, its `default`, `const` and `examples`. `progressToken`
+///   and `.`; in a JSON Schema that describes such a property, its `default`, `const`, `examples` and what no schema says. `progressToken`
 ///   and page tokens are kept: a replay needs them, and they open nothing;
 /// - inside any text: `name=value`, `name: value` and `"name": "value"` with such a name, what follows `Bearer` or
 ///   `Basic`, keys in the shapes that providers give them (`sk-…`, `ghp_…`, `AKIA…` and more), JSON Web Tokens, private
@@ -374,17 +374,21 @@ fn next_place(place: Place, name: &str, rest: &str) -> Place {
     let value = rest.trim_start_matches([' ', '\t', '\r', '\n', ':']);
     let nested = value.starts_with(['{', '[']);
     let names_schemas = nested && matches!(name, "properties" | "patternProperties" | "$defs" | "definitions");
+    let is_secret = is_secret_name(name);
     match place {
         Place::Secret => Place::Secret,
         // A list is no schema, and a plain value is none: whatever they are, they stand under the name of a secret.
-        Place::SecretSchemaNames if !value.starts_with('{') => Place::Secret,
-        Place::SchemaNames if is_secret_name(name) && !value.starts_with('{') => Place::Secret,
-        Place::SecretSchemaNames => Place::SecretSchema,
-        Place::SchemaNames if is_secret_name(name) => Place::SecretSchema,
+        Place::SchemaNames | Place::SecretSchemaNames if is_secret || place == Place::SecretSchemaNames => {
+            if value.starts_with('{') {
+                Place::SecretSchema
+            } else {
+                Place::Secret
+            }
+        }
         Place::SecretSchema if names_schemas => Place::SecretSchemaNames,
         Place::SecretSchema if SCHEMA_WORDS.binary_search(&name).is_err() => Place::Secret,
         Place::SecretSchema if nested => Place::SecretSchema,
-        _ if is_secret_name(name) => Place::Secret,
+        _ if is_secret => Place::Secret,
         _ if names_schemas => Place::SchemaNames,
         _ => Place::Open,
     }

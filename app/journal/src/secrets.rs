@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memchr::memmem::Finder;
+use memchr::memmem::{self, Finder};
 
 /// Names (lower case, without `_`, `-`, `.` and spaces) under which a value is a secret.
 const NAMES: &[&str] = &[
@@ -84,6 +84,11 @@ const SHAPES: &[(&str, usize)] = &[
 
 /// Authorization schemes, in any case; what follows one is a secret.
 const SCHEMES: &[&str] = &["bearer", "basic", "token", "apikey", "negotiate", "digest"];
+
+/// How a key in PEM form begins, what its first line names if it is a private one, and how it ends.
+pub(crate) const KEY_BEGIN: &str = "-----BEGIN ";
+pub(crate) const KEY_NAME: &str = "PRIVATE KEY";
+pub(crate) const KEY_END: &str = "-----END ";
 
 /// A JSON Web Token begins so: its first part is an encoded brace.
 const JWT: &str = "eyJ";
@@ -234,7 +239,7 @@ pub(crate) fn spans<'k>(text: &str, known: impl IntoIterator<Item = &'k Finder<'
             }
             Sort::Dash => {
                 in_word = true;
-                if at >= key_end && bytes[at..].starts_with(b"-----BEGIN ") {
+                if at >= key_end && bytes[at..].starts_with(KEY_BEGIN.as_bytes()) {
                     keep(private_key(text, at), &mut key_end);
                 }
             }
@@ -434,12 +439,10 @@ fn private_key(text: &str, start: usize) -> Option<Range<usize>> {
     const HEAD: usize = 64;
     let head_end = text.len().min(start + HEAD);
     let head = &text.as_bytes()[start..head_end];
-    if !head.windows(11).any(|part| part == b"PRIVATE KEY") {
-        return None;
-    }
+    memmem::find(head, KEY_NAME.as_bytes())?;
     let rest = &text[start..];
-    let end = rest.find("-----END ").map_or(rest.len(), |at| {
-        let last = at + "-----END ".len();
+    let end = rest.find(KEY_END).map_or(rest.len(), |at| {
+        let last = at + KEY_END.len();
         rest[last..].find("-----").map_or(rest.len(), |more| last + more + 5)
     });
     Some(start..start + end)
