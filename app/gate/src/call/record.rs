@@ -29,23 +29,6 @@ pub struct Report {
     pub took_ms: u64,
 }
 
-/// Records a permission before the call is made, so that it stands there even if nothing after it does.
-fn permitted(journal: Option<&Journal>, approved: &Approved<ToolCall>) {
-    let Some(journal) = journal else { return };
-    let (call, decision) = (approved.value(), approved.decision());
-    let body = Permitted {
-        server: call.tool().server(),
-        tool: &call.tool().definition().name,
-        definition: call.tool().hash(),
-        arguments: call.arguments(),
-        digest: call.digest(),
-        effect: "permit",
-        by: decision.by,
-        reason: &decision.reason,
-    };
-    journal.record("decision", &body);
-}
-
 #[derive(Serialize)]
 struct Permitted<'a> {
     server: &'a str,
@@ -76,10 +59,23 @@ pub(crate) struct Pending<'a> {
 }
 
 impl<'a> Pending<'a> {
-    /// Records the permission.
+    /// Records a permission before the call is made, so that it stands there even if nothing after it does.
     pub(crate) fn permitted(journal: Option<&'a Journal>, approved: &Approved<ToolCall>) -> Self {
-        permitted(journal, approved);
-        let digest = approved.value().digest().to_owned();
+        let (call, decision) = (approved.value(), approved.decision());
+        if let Some(journal) = journal {
+            let body = Permitted {
+                server: call.tool().server(),
+                tool: &call.tool().definition().name,
+                definition: call.tool().hash(),
+                arguments: call.arguments(),
+                digest: call.digest(),
+                effect: "permit",
+                by: decision.by,
+                reason: &decision.reason,
+            };
+            journal.record("decision", &body);
+        }
+        let digest = call.digest().to_owned();
         Self { journal, digest }
     }
 
