@@ -437,6 +437,14 @@ mod tests {
             .into_bytes()
     }
 
+    /// A server with this tool, by the name `t`.
+    fn with_tool(tool: Tool) -> Arc<Shared> {
+        let shared = Arc::new(Shared::new(Config::new("serves", "1")));
+        let tool = Arc::new(tool.register("t").unwrap());
+        shared.change(|registry| registry.tools.insert("t".to_owned(), tool));
+        shared
+    }
+
     async fn receive(client: &mut impl Transport) -> Option<Value> {
         match poll_fn(|cx| client.poll_receive(cx)).await.unwrap() {
             Received::Message(line) => Some(serde_json::from_slice(&line).unwrap()),
@@ -456,9 +464,7 @@ mod tests {
                 "called"
             }
         });
-        let shared = Arc::new(Shared::new(Config::new("stops", "1")));
-        let tool = Arc::new(tool.register("t").unwrap());
-        shared.change(|registry| registry.tools.insert("t".to_owned(), tool));
+        let shared = with_tool(tool);
         let (mut client, here) = trunkline_transport::memory();
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = tokio::spawn(run(shared, here, async move {
@@ -497,9 +503,7 @@ mod tests {
                 ask["text"].as_str().unwrap_or_default().to_owned()
             }
         });
-        let shared = Arc::new(Shared::new(Config::new("waits", "1")));
-        let tool = Arc::new(tool.register("t").unwrap());
-        shared.change(|registry| registry.tools.insert("t".to_owned(), tool));
+        let shared = with_tool(tool);
         let (mut client, here) = trunkline_transport::memory();
         let call = |text: &str| request(1, "tools/call", json!({ "name": "t", "arguments": { "text": text } }));
         let mut driver = Driver::new(shared, here);

@@ -10,7 +10,9 @@ use trunkline_client::types::{
     ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ElicitationCapability,
     ErrorObject, Extra, Revision, Root, RootsCapability, SamplingCapability,
 };
-use trunkline_client::{CallError, CallOptions, Connector, Inputs, MAX_QUESTIONS, MAX_QUEUED, MAX_ROUNDS, Timeouts};
+use trunkline_client::{
+    CallError, CallOptions, Client, Connector, Inputs, MAX_QUESTIONS, MAX_QUEUED, MAX_ROUNDS, Timeouts,
+};
 
 use crate::peer::{Peer, legacy_with, modern, modern_with, soon, text};
 
@@ -331,6 +333,15 @@ fn slow() -> (Slow, mpsc::UnboundedReceiver<&'static str>, Arc<Notify>) {
     (slow, heard, go)
 }
 
+/// A call goes through, and its request is the next message of the client's.
+async fn call_is_next(client: &Client, peer: &mut Peer) {
+    let (called, _) = tokio::join!(
+        client.call("t", &()),
+        peer.serve("tools/call", json!({ "content": [] }))
+    );
+    called.unwrap();
+}
+
 fn ask(id: Value, question: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": question["method"], "params": question["params"] })
 }
@@ -341,11 +352,7 @@ async fn a_slow_person_holds_up_nothing() {
     let (mut peer, client) = legacy_with(Revision::LATEST_LEGACY, tools(), |connector| connector.inputs(inputs)).await;
     peer.send(ask(json!("q-1"), &form("?"))).await;
     assert_eq!(soon(heard.recv()).await, Some("asked"));
-    let (called, _) = tokio::join!(
-        client.call("t", &()),
-        peer.serve("tools/call", json!({ "content": [] }))
-    );
-    called.unwrap();
+    call_is_next(&client, &mut peer).await;
     go.notify_one();
     let answer = peer.next().await.unwrap();
     assert_eq!(answer["id"], "q-1");
@@ -380,11 +387,7 @@ async fn a_withdrawn_question_is_dropped() {
     peer.notify("notifications/cancelled", json!({ "requestId": 5 })).await;
     assert_eq!(soon(heard.recv()).await, Some("over"));
     // The next message is the call, not an answer.
-    let (called, _) = tokio::join!(
-        client.call("t", &()),
-        peer.serve("tools/call", json!({ "content": [] }))
-    );
-    called.unwrap();
+    call_is_next(&client, &mut peer).await;
 }
 
 /// Answers the first question as [`Slow`] does, and the other by another word, when it is told to.
@@ -426,11 +429,7 @@ async fn the_answer_to_a_withdrawn_question_is_not_given_to_the_next_one_of_its_
     assert_eq!(soon(heard.recv()).await, Some("over"));
     assert_eq!(soon(heard.recv()).await, Some("asked"));
     // The next message is the call, not an answer.
-    let (called, _) = tokio::join!(
-        client.call("t", &()),
-        peer.serve("tools/call", json!({ "content": [] }))
-    );
-    called.unwrap();
+    call_is_next(&client, &mut peer).await;
     may_delete.notify_one();
     assert_eq!(peer.next().await.unwrap()["result"]["action"], "cancel");
 }

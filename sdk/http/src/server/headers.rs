@@ -62,8 +62,8 @@ impl<'a> Repeated<'a> {
     }
 
     /// What `_meta` says, for whoever reads the request further in.
-    pub(super) fn take_said(&mut self) -> Option<Said> {
-        self.said.take()
+    pub(super) fn into_said(self) -> Option<Said> {
+        self.said
     }
 
     /// The revision that the request says it speaks.

@@ -27,7 +27,7 @@ pub(super) fn post(
     inner: &Arc<Inner>,
     parts: &Parts,
     message: Message<'_>,
-    mut repeated: Repeated<'_>,
+    repeated: Repeated<'_>,
 ) -> Begun {
     let (id, method, params) = match message {
         Message::Request { id, method, params } => (id, method, params),
@@ -53,7 +53,7 @@ pub(super) fn post(
         method,
         params,
     };
-    match connection.handle_said(Duration::ZERO, message, repeated.take_said()) {
+    match connection.handle_said(Duration::ZERO, message, repeated.into_said()) {
         Incoming::Request(request) => Begun::Waits(run(cx, inner, parts, request)),
         _ if connection.streams() > 0 => listen(inner, id, parts, connection).into(),
         _ => answered(connection.poll_transmit().unwrap_or_default()).into(),
