@@ -1,8 +1,9 @@
 //! A server's list of tools that changes while it is in use.
 //!
 //! What a person or a rule said yes to is a definition. So where a server tells that its list has changed, the list is
-//! read again before the next call: once, however many notices came, and by one caller, however many wait.
+//! read again before the next call: once, however many notices came, and by one caller, however many wait; where it fails, it fails for all of them.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ const LISTENING: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Changes {
     told: tokio::sync::Mutex<Told>,
+    /// How often the list could not be read again.
+    failures: AtomicU64,
     /// The list as it was read again; none as long as the first one counts.
     current: Mutex<Option<Arc<Catalogue>>>,
 }
@@ -28,6 +31,8 @@ struct Told {
     /// Keeps the notices of a server coming that has to be asked for them.
     _subscription: Option<Subscription>,
     stale: bool,
+    /// Why the list could not be read the last time.
+    failure: Option<CallError>,
 }
 
 impl Changes {
@@ -38,7 +43,9 @@ impl Changes {
                 notices: client.notices(),
                 _subscription: subscription,
                 stale: false,
+                failure: None,
             }),
+            failures: AtomicU64::new(0),
             current: Mutex::default(),
         }
     }
@@ -56,7 +63,14 @@ impl Changes {
         trust: Trust,
         wait: Duration,
     ) -> Result<(), CallError> {
+        let failures = self.failures.load(Ordering::Acquire);
         let mut told = self.told.lock().await;
+        if self.failures.load(Ordering::Acquire) != failures
+            && let Some(failure) = &told.failure
+        {
+            // It failed while this caller waited: trying again for each of many callers would add up their waits.
+            return Err(failure.clone());
+        }
         // What has arrived is read before it is looked at.
         tokio::task::yield_now().await;
         told.hear().await;
@@ -64,7 +78,14 @@ impl Changes {
             return Ok(());
         }
         let listing = tokio::time::timeout(wait, client.tools()).await;
-        let listing = listing.unwrap_or(Err(CallError::TimedOut))?;
+        let listing = match listing.unwrap_or(Err(CallError::TimedOut)) {
+            Ok(listing) => listing,
+            Err(failure) => {
+                told.failure = Some(failure.clone());
+                self.failures.fetch_add(1, Ordering::Release);
+                return Err(failure);
+            }
+        };
         let mut catalogue = Catalogue::default();
         catalogue.add(server, trust, listing.items);
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(catalogue));
