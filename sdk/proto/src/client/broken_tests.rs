@@ -42,6 +42,7 @@ fn a_call_whose_answer_cannot_be_read_fails_at_once() {
         r#"{"jsonrpc":"2.0","id":ID,"result":{"tools":[]"#,
         r#"{"jsonrpc":"2.0","id":ID,"result":{},"result":{}}"#,
         r#"{"jsonrpc":"2.0","id":ID,"error":nothing}"#,
+        r#"{"jsonrpc":"2.0","id":ID,"result":{},"method":"x"}"#,
         r#"[{"jsonrpc":"2.0","id":ID,"result":{}}]"#,
         r#"[{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","id":ID,"result":{}}]"#,
     ] {
@@ -65,6 +66,7 @@ fn a_call_whose_answer_cannot_be_read_fails_at_once() {
 fn what_is_broken_and_no_answer_fails_nothing() {
     for noise in [
         r#"{"jsonrpc":"2.0","id":ID,"method":"x","result":[}"#,
+        r#"{"jsonrpc":"2.0","id":ID,"method":"x","result":{}}"#,
         r#"{"jsonrpc":"2.0","id":ID,"params":[}"#,
         r#"{"jsonrpc":"2.0","id":"ID","result":[}"#,
         r#"[{"jsonrpc":"2.0","id":ID,"method":"x"}]"#,

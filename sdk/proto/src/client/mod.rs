@@ -248,12 +248,13 @@ impl Connection {
 
     /// A broken answer that names a request fails it at once; anything else is noise.
     fn handle_malformed(&mut self, now: Duration, malformed: &Malformed, bytes: &[u8]) {
-        let broken = if let Some(id) = malformed.id() {
-            answers(malformed).then(|| id.clone())
-        } else {
-            // What can be read of it may name one.
-            let head = read_head(bytes);
-            head.id.filter(|_| head.answers)
+        let broken = match malformed.id() {
+            Some(id) if answers(malformed) => Some(id.clone()),
+            _ => {
+                // What can be read of its beginning may name one, and be an answer, whatever follows.
+                let head = read_head(bytes);
+                head.id.filter(|_| head.answers)
+            }
         };
         if let Some(id) = broken {
             self.answer_broken(now, &id, format!("not a message: {malformed}"));
