@@ -1,5 +1,6 @@
 //! Everything that is printed is printed here: results on standard output, all else on standard error.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -89,10 +90,8 @@ impl Output {
         let _ = self.mask.set(mask);
     }
 
-    fn masked(&self, text: &str) -> String {
-        self.mask
-            .get()
-            .map_or_else(|| text.to_owned(), |mask| mask.text(text).0)
+    fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.mask.get().map_or_else(|| text.into(), |mask| mask.text(text).0)
     }
 
     fn lock(&self) -> MutexGuard<'_, Live> {
@@ -132,7 +131,7 @@ impl Output {
     /// Masks what this program says in a value, by the names of its members.
     fn mask_messages(&self, value: &mut Value, message: bool) {
         match value {
-            Value::String(text) if message => *text = self.masked(text),
+            Value::String(text) if message => *text = self.masked(text).into_owned(),
             Value::Array(items) => items.iter_mut().for_each(|item| self.mask_messages(item, message)),
             Value::Object(members) => {
                 let answered = members.get("kind").is_some_and(|kind| kind == "answered");

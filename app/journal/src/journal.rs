@@ -1,5 +1,6 @@
 //! Writing: one journal, many connections, one line per entry.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::fs::OpenOptions;
@@ -13,7 +14,7 @@ use serde_json::Value;
 use trunkline_transport::{Direction, Tap};
 
 use crate::key_lines::KeyLines;
-use crate::line::{BEGINNING, FORMAT, GENESIS, MAX_BODY, chain, push_string, seal, sha256};
+use crate::line::{BEGINNING, FORMAT, GENESIS, MAX_BODY, Quoted, chain, seal, sha256};
 use crate::mask::Mask;
 use crate::secrets::stand_in;
 use crate::time::Stamp;
@@ -94,7 +95,8 @@ struct Inner {
 #[derive(Default)]
 struct Settings {
     mask: Arc<Mask>,
-    revisions: BTreeMap<String, String>,
+    /// For each connection the member of its lines that tells the revision.
+    revisions: BTreeMap<String, Arc<str>>,
 }
 
 impl fmt::Debug for Journal {
@@ -146,9 +148,11 @@ impl Journal {
             keys: KeyLines::default(),
             writer,
         };
-        let mut rest = format!(",\"format\":{FORMAT},\"tool\":\"trunkline\",\"tool_version\":");
-        push_string(&mut rest, env!("CARGO_PKG_VERSION"));
-        inner.write("header", &rest);
+        let version = Quoted(env!("CARGO_PKG_VERSION"));
+        inner.write(
+            "header",
+            format_args!(",\"format\":{FORMAT},\"tool\":\"trunkline\",\"tool_version\":{version}"),
+        );
         Self { inner: Arc::new(inner) }
     }
 
@@ -163,19 +167,18 @@ impl Journal {
 
     /// The tap that records the connection with this name: its messages and its standard error.
     pub fn tap(&self, connection: &str) -> Arc<dyn Tap> {
-        let mut name = String::new();
-        push_string(&mut name, connection);
         Arc::new(ConnectionTap {
             inner: Arc::clone(&self.inner),
             connection: connection.to_owned(),
-            name,
+            name: Quoted(connection).to_string(),
         })
     }
 
     /// Says which revision a connection speaks; its messages carry it from now on.
     pub fn set_revision(&self, connection: &str, revision: &str) {
         let mut settings = self.inner.settings.write().unwrap_or_else(PoisonError::into_inner);
-        settings.revisions.insert(connection.to_owned(), revision.to_owned());
+        let member = format!(",\"revision\":{}", Quoted(revision));
+        settings.revisions.insert(connection.to_owned(), member.into());
     }
 
     /// Adds a value that is masked wherever it stands, from the next entry on; see [`Mask::add`].
@@ -186,9 +189,7 @@ impl Journal {
 
     /// Records a line that a server wrote between messages and that is none.
     pub fn noise(&self, connection: &str, line: &[u8]) {
-        let mut name = String::new();
-        push_string(&mut name, connection);
-        self.inner.text_line("noise", &name, line);
+        self.inner.text_line("noise", &Quoted(connection).to_string(), line);
     }
 
     /// Records `body` under `kind`: `decision`, `note`, or another word of at most 32 lower-case letters and
@@ -199,24 +200,20 @@ impl Journal {
         let fits = (1..=32).contains(&kind.len()) && kind.bytes().all(word) && !OWN_KINDS.contains(&kind);
         let text = serde_json::to_string(body).unwrap_or_else(|error| Value::from(error.to_string()).to_string());
         let mask = self.inner.mask();
-        let mut rest = String::from(",\"body\":");
         let masked = if text.len() <= MAX_BODY {
             mask.json_sparing(&text, if KEPT_KINDS.contains(&kind) { KEPT } else { &[] })
         } else {
             None
         };
+        let kind = if fits { kind } else { "note" };
         if let Some((json, count)) = masked {
-            rest.push_str(&json);
-            push_count(&mut rest, count);
+            let count = Masked(count);
+            self.inner.write(kind, format_args!(",\"body\":{json}{count}"));
         } else {
-            rest.push('{');
-            let mut inside = String::new();
-            let count = push_text(&mut inside, &mask, text.as_bytes());
-            rest.push_str(inside.trim_start_matches(','));
-            rest.push('}');
-            push_count(&mut rest, count);
+            let text = Text::of(&mask, text.as_bytes());
+            let count = Masked(text.masked);
+            self.inner.write(kind, format_args!(",\"body\":{{{text}}}{count}"));
         }
-        self.inner.write(if fits { kind } else { "note" }, &rest);
     }
 
     /// Hands everything to the system, where the writer holds something back.
@@ -254,33 +251,33 @@ struct ConnectionTap {
 
 impl Tap for ConnectionTap {
     fn message(&self, direction: Direction, message: &[u8]) {
-        let mut rest = format!(",\"connection\":{}", self.name);
-        let mask = {
+        let name = &self.name;
+        let (mask, revision) = {
             let settings = self.inner.settings.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(revision) = settings.revisions.get(&self.connection) {
-                rest.push_str(",\"revision\":");
-                push_string(&mut rest, revision);
-            }
-            Arc::clone(&settings.mask)
+            let revision = settings.revisions.get(&self.connection).map(Arc::clone);
+            (Arc::clone(&settings.mask), revision)
         };
-        rest.push_str(match direction {
-            Direction::Sent => ",\"direction\":\"sent\"",
-            Direction::Received => ",\"direction\":\"received\"",
-        });
+        let revision = revision.as_deref().unwrap_or_default();
+        let way = match direction {
+            Direction::Sent => "sent",
+            Direction::Received => "received",
+        };
         let json = if message.len() <= MAX_BODY {
             mask.json(message)
         } else {
             None
         };
-        let count = if let Some((json, count)) = json {
-            rest.push_str(",\"message\":");
-            rest.push_str(&json);
-            count
+        if let Some((json, count)) = json {
+            let count = Masked(count);
+            let rest =
+                format_args!(",\"connection\":{name}{revision},\"direction\":\"{way}\",\"message\":{json}{count}");
+            self.inner.write("message", rest);
         } else {
-            push_text(&mut rest, &mask, message)
-        };
-        push_count(&mut rest, count);
-        self.inner.write("message", &rest);
+            let text = Text::of(&mask, message);
+            let count = Masked(text.masked);
+            let rest = format_args!(",\"connection\":{name}{revision},\"direction\":\"{way}\",{text}{count}");
+            self.inner.write("message", rest);
+        }
     }
 
     fn stderr(&self, line: &[u8]) {
@@ -288,36 +285,68 @@ impl Tap for ConnectionTap {
     }
 }
 
-/// Appends `text`, `bytes` and, where only the beginning is kept, `sha256`; returns how many secrets were taken out.
-fn push_text(out: &mut String, mask: &Mask, bytes: &[u8]) -> u64 {
-    let (text, count) = if bytes.len() <= MAX_BODY {
-        mask.text(&String::from_utf8_lossy(bytes))
-    } else {
-        // A secret that the cut goes through would not be recognised: mask more than is kept, then drop the surplus.
-        let (mut text, count) = mask.text(&String::from_utf8_lossy(&bytes[..2 * BEGINNING]));
-        let mut end = text.len().saturating_sub(BEGINNING);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        (text, count)
-    };
-    out.push_str(",\"text\":");
-    push_string(out, &text);
-    out.push_str(",\"bytes\":");
-    out.push_str(&bytes.len().to_string());
-    if bytes.len() > MAX_BODY {
-        out.push_str(",\"sha256\":\"");
-        out.push_str(&sha256(bytes));
-        out.push('"');
-    }
-    count
+/// What stands in a line for something that is not JSON, or too long: text without secrets, and how much it was.
+struct Text<'a> {
+    shown: Cow<'a, str>,
+    bytes: usize,
+    /// Of the whole, where only its beginning is kept.
+    sha256: Option<String>,
+    /// How many secrets were taken out.
+    masked: u64,
 }
 
-fn push_count(out: &mut String, masked: u64) {
-    if masked > 0 {
-        out.push_str(",\"masked\":");
-        out.push_str(&masked.to_string());
+impl<'a> Text<'a> {
+    fn of(mask: &Mask, bytes: &'a [u8]) -> Self {
+        if bytes.len() <= MAX_BODY {
+            let text = String::from_utf8_lossy(bytes);
+            let (shown, masked) = match mask.text(&text) {
+                (Cow::Borrowed(_), masked) => (text, masked),
+                (Cow::Owned(without), masked) => (without.into(), masked),
+            };
+            return Self {
+                shown,
+                bytes: bytes.len(),
+                sha256: None,
+                masked,
+            };
+        }
+        // A secret that the cut goes through would not be recognised: mask more than is kept, then drop the surplus.
+        let beginning = String::from_utf8_lossy(&bytes[..2 * BEGINNING]);
+        let (shown, masked) = mask.text(&beginning);
+        let mut shown = shown.into_owned();
+        let mut end = shown.len().saturating_sub(BEGINNING);
+        while !shown.is_char_boundary(end) {
+            end -= 1;
+        }
+        shown.truncate(end);
+        Self {
+            shown: shown.into(),
+            bytes: bytes.len(),
+            sha256: Some(sha256(bytes)),
+            masked,
+        }
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"text\":{},\"bytes\":{}", Quoted(&self.shown), self.bytes)?;
+        match &self.sha256 {
+            Some(sha256) => write!(f, ",\"sha256\":\"{sha256}\""),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How many secrets were taken out, as a line says it: not at all where there was none.
+struct Masked(u64);
+
+impl fmt::Display for Masked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            count => write!(f, ",\"masked\":{count}"),
+        }
     }
 }
 
@@ -332,21 +361,23 @@ impl Inner {
     }
 
     fn text_line(&self, kind: &str, name: &str, line: &[u8]) {
-        let mut rest = format!(",\"connection\":{name}");
-        let count = if self.keys.go_on(&format!("{kind} {name}"), line) {
-            rest.push_str(",\"text\":");
-            push_string(&mut rest, stand_in(String::from_utf8_lossy(line).chars().count()));
-            let _ = write!(rest, ",\"bytes\":{}", line.len());
-            1
+        let mask = self.mask();
+        let text = if self.keys.go_on(&format!("{kind} {name}"), line) {
+            Text {
+                shown: stand_in(String::from_utf8_lossy(line).chars().count()).into(),
+                bytes: line.len(),
+                sha256: None,
+                masked: 1,
+            }
         } else {
-            push_text(&mut rest, &self.mask(), line)
+            Text::of(&mask, line)
         };
-        push_count(&mut rest, count);
-        self.write(kind, &rest);
+        let count = Masked(text.masked);
+        self.write(kind, format_args!(",\"connection\":{name},{text}{count}"));
     }
 
     /// Writes one entry; `rest` is what follows `kind`.
-    fn write(&self, kind: &str, rest: &str) {
+    fn write(&self, kind: &str, rest: fmt::Arguments<'_>) {
         // The clock is read under the lock, so that lines and their times have one order.
         let mut writer = lock(&self.writer);
         writer.entry((self.clock)(), kind, rest);
@@ -355,8 +386,8 @@ impl Inner {
     fn close(&self) {
         let mut writer = lock(&self.writer);
         if !writer.closed {
-            let rest = format!(",\"lost\":{}", writer.lost);
-            writer.entry((self.clock)(), "end", &rest);
+            let lost = writer.lost;
+            writer.entry((self.clock)(), "end", format_args!(",\"lost\":{lost}"));
             writer.closed = true;
         }
         writer.flush();
@@ -403,7 +434,7 @@ impl Writer {
         }
     }
 
-    fn entry(&mut self, time: SystemTime, kind: &str, rest: &str) {
+    fn entry(&mut self, time: SystemTime, kind: &str, rest: fmt::Arguments<'_>) {
         self.stamp.set(time);
         let written = if self.closed {
             Err(io::Error::new(ErrorKind::BrokenPipe, "the journal is closed"))
@@ -426,13 +457,14 @@ impl Writer {
 
     fn gap_line(&mut self) -> io::Result<()> {
         if self.gap > 0 {
-            self.chained("gap", &format!(",\"lost\":{}", self.gap))?;
+            let gap = self.gap;
+            self.chained("gap", format_args!(",\"lost\":{gap}"))?;
             self.gap = 0;
         }
         Ok(())
     }
 
-    fn chained(&mut self, kind: &str, rest: &str) -> io::Result<()> {
+    fn chained(&mut self, kind: &str, rest: fmt::Arguments<'_>) -> io::Result<()> {
         let mut line = std::mem::take(&mut self.line);
         line.clear();
         let _ = write!(

@@ -61,6 +61,7 @@ mod mask;
 mod secrets;
 mod time;
 mod verify;
+mod walk;
 
 pub use entry::{Body, Entries, Entry, Event, LineError, Text, read, read_from};
 pub use journal::{Journal, MAX_MEMORY, WriteFailure};

@@ -1,5 +1,7 @@
 //! The bytes of one line: how it begins, how it ends, and what its hash covers.
 
+use std::fmt::{self, Write as _};
+
 use sha2::{Digest, Sha256};
 
 /// The version of the format that this crate writes and reads.
@@ -80,29 +82,39 @@ pub(crate) fn parts(line: &[u8]) -> Option<Parts<'_>> {
 
 /// Appends `text` as a JSON string, quotes included.
 pub(crate) fn push_string(out: &mut String, text: &str) {
-    out.push('"');
-    let mut plain = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0..0x20 => "",
-            _ => continue,
-        };
-        out.push_str(&text[plain..at]);
-        plain = at + 1;
-        if escape.is_empty() {
-            out.push_str("\\u00");
-            out.push_str(&hex(&[byte]));
-        } else {
-            out.push_str(escape);
+    // Writing into memory cannot fail.
+    let _ = write!(out, "{}", Quoted(text));
+}
+
+/// A text that shows itself as a JSON string, quotes included.
+pub(crate) struct Quoted<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0;
+        f.write_char('"')?;
+        let mut plain = 0;
+        for (at, byte) in text.bytes().enumerate() {
+            let escape = match byte {
+                b'"' => "\\\"",
+                b'\\' => "\\\\",
+                b'\n' => "\\n",
+                b'\r' => "\\r",
+                b'\t' => "\\t",
+                0..0x20 => "",
+                _ => continue,
+            };
+            f.write_str(&text[plain..at])?;
+            plain = at + 1;
+            if escape.is_empty() {
+                write!(f, "\\u{byte:04x}")?;
+            } else {
+                f.write_str(escape)?;
+            }
         }
+        f.write_str(&text[plain..])?;
+        f.write_char('"')
     }
-    out.push_str(&text[plain..]);
-    out.push('"');
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Masking: secrets are taken out before a line is made.
 
-use std::fmt::Write as _;
+use std::borrow::Cow;
 use std::ops::Range;
 
-use memchr::memchr2;
 use memchr::memmem::Finder;
 
-use crate::line::{MAX_DEPTH, push_string};
-use crate::secrets::{SHORTEST_KNOWN, is_secret_name, is_stand_in, spans, stand_in};
+use crate::line::push_string;
+use crate::secrets::{SHORTEST_KNOWN, is_stand_in, spans, stand_in};
+use crate::walk::walk;
 
 /// Takes secrets out of JSON and text. What is not a secret stays byte for byte.
 ///
@@ -48,73 +48,6 @@ impl std::fmt::Debug for Mask {
     }
 }
 
-/// What the object or array that is being walked means for the values in it.
-#[derive(Clone, Copy, PartialEq)]
-enum Place {
-    /// Names decide.
-    Open,
-    /// Everything in here is secret.
-    Secret,
-    /// The members are names that a schema gives, not names of values.
-    SchemaNames,
-    /// The schema of a secret value: what it gives as examples is secret, and what no schema says.
-    SecretSchema,
-    /// The same as for [`Self::SchemaNames`], in the schema of a secret value.
-    SecretSchemaNames,
-}
-
-/// What a schema says of a value without giving one.
-const SCHEMA_WORDS: &[&str] = &[
-    "$anchor",
-    "$comment",
-    "$defs",
-    "$id",
-    "$ref",
-    "$schema",
-    "additionalProperties",
-    "allOf",
-    "anyOf",
-    "contentEncoding",
-    "contentMediaType",
-    "definitions",
-    "dependentRequired",
-    "dependentSchemas",
-    "deprecated",
-    "description",
-    "else",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "format",
-    "if",
-    "items",
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minimum",
-    "multipleOf",
-    "not",
-    "nullable",
-    "oneOf",
-    "pattern",
-    "patternProperties",
-    "prefixItems",
-    "properties",
-    "propertyNames",
-    "readOnly",
-    "required",
-    "then",
-    "title",
-    "type",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "uniqueItems",
-    "writeOnly",
-];
-
 impl Mask {
     /// Most values that [`Mask::add`] keeps.
     pub const MAX_KNOWN: usize = 1024;
@@ -145,46 +78,32 @@ impl Mask {
         is_new
     }
 
-    /// The text without its secrets, and how many were taken out.
-    pub fn text(&self, text: &str) -> (String, u64) {
-        without(text, spans(text, &self.known)).unwrap_or_else(|| (text.to_owned(), 0))
+    /// The text without its secrets, and how many were taken out. Without any, nearly always, it is not copied.
+    pub fn text<'a>(&self, text: &'a str) -> (Cow<'a, str>, u64) {
+        match without(text, spans(text, &self.known)) {
+            Some((masked, count)) => (masked.into(), count),
+            None => (text.into(), 0),
+        }
     }
 
     /// JSON on one line without its secrets, and how many were taken out. `None` when `bytes` are not JSON, or are
-    /// nested deeper than [`MAX_DEPTH`].
+    /// nested deeper than [`MAX_DEPTH`](crate::MAX_DEPTH).
     ///
     /// Numbers, the order of members, repeated members and escapes stay as they are.
-    pub fn json(&self, bytes: &[u8]) -> Option<(String, u64)> {
-        let text = std::str::from_utf8(bytes).ok()?;
-        // The walk trusts its input to be JSON, so it is checked first, without building anything.
-        serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
-        self.json_sparing(text, &[])
+    pub fn json<'a>(&self, bytes: &'a [u8]) -> Option<(Cow<'a, str>, u64)> {
+        self.json_sparing(std::str::from_utf8(bytes).ok()?, &[])
     }
 
-    /// Like [`json`](Self::json) for a text that is known to be JSON, but known values stay in texts that are members
-    /// of the outermost object under the names in `spared`.
-    pub(crate) fn json_sparing(&self, text: &str, spared: &[&str]) -> Option<(String, u64)> {
-        let present = |known: &&Finder<'static>| known.find(text.as_bytes()).is_some();
-        let mut walk = Walk {
-            mask: self,
-            present: self.known.iter().filter(present).collect(),
-            text,
-            at: 0,
-            copied: 0,
-            out: String::with_capacity(text.len()),
-            count: 0,
-            spared,
-            spare: false,
-        };
-        walk.run()?;
-        walk.copy_up_to(text.len());
-        Some((walk.out, walk.count))
+    /// Like [`json`](Self::json), but known values stay in texts that are members of the outermost object under the
+    /// names in `spared`.
+    pub(crate) fn json_sparing<'a>(&self, text: &'a str, spared: &[&str]) -> Option<(Cow<'a, str>, u64)> {
+        walk(text, &self.known, spared)
     }
 }
 
 /// The text without these parts, and how many were taken out. `None` where none was: nearly always, so that costs no
 /// copy.
-fn without(text: &str, secrets: Vec<Range<usize>>) -> Option<(String, u64)> {
+pub(crate) fn without(text: &str, secrets: Vec<Range<usize>>) -> Option<(String, u64)> {
     if secrets.is_empty() {
         return None;
     }
@@ -204,269 +123,17 @@ fn without(text: &str, secrets: Vec<Range<usize>>) -> Option<(String, u64)> {
     (count > 0).then_some((out, count))
 }
 
-struct Walk<'a> {
-    mask: &'a Mask,
-    /// Those known values that stand in the text: a string without escapes holds no other.
-    present: Vec<&'a Finder<'static>>,
-    text: &'a str,
-    /// What comes before was looked at.
-    at: usize,
-    /// What comes before is in `out`, or left out.
-    copied: usize,
-    out: String,
-    count: u64,
-    /// Names of members of the outermost object in which known values stay.
-    spared: &'a [&'a str],
-    /// Whether the value that comes next is of such a member.
-    spare: bool,
-}
-
-/// One open object or array.
-struct Frame {
-    place: Place,
-    object: bool,
-    /// What the value that comes next is, by its name.
-    next: Place,
-}
-
-impl<'a> Walk<'a> {
-    fn run(&mut self) -> Option<()> {
-        let mut open: Vec<Frame> = Vec::new();
-        let mut at_name = false;
-        while let Some(&first) = self.text.as_bytes().get(self.at) {
-            match first {
-                b' ' | b'\t' | b'\r' | b'\n' => {
-                    let space = self.take(1);
-                    self.replace(space);
-                }
-                b'{' | b'[' => {
-                    if open.len() == MAX_DEPTH {
-                        return None;
-                    }
-                    let place = open.last().map_or(Place::Open, Frame::value);
-                    open.push(Frame {
-                        place,
-                        object: first == b'{',
-                        next: place,
-                    });
-                    at_name = first == b'{';
-                    self.at += 1;
-                }
-                b'}' | b']' => {
-                    open.pop();
-                    self.at += 1;
-                }
-                b',' => {
-                    at_name = open.last().is_some_and(|frame| frame.object);
-                    self.at += 1;
-                }
-                b':' => {
-                    at_name = false;
-                    self.at += 1;
-                }
-                b'"' if at_name => {
-                    let token = self.take(string_length(self.rest()));
-                    let name = unescape(token);
-                    self.spare = false;
-                    self.mask_within(token, &name);
-                    self.spare = open.len() == 1 && self.spared.contains(&&*name);
-                    if let Some(frame) = open.last_mut() {
-                        frame.next = next_place(frame.place, &name, self.rest());
-                    }
-                }
-                b'"' => {
-                    let token = self.take(string_length(self.rest()));
-                    let text = unescape(token);
-                    if open.last().is_some_and(Frame::hides) {
-                        self.hide(token, &text);
-                    } else {
-                        self.mask_within(token, &text);
-                    }
-                }
-                b'-' | b'0'..=b'9' => {
-                    let ends = |c: u8| matches!(c, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n');
-                    let token = self.take_until(ends);
-                    if open.last().is_some_and(Frame::hides) {
-                        self.hide(token, token);
-                    }
-                }
-                _ => {
-                    self.at += 1;
-                    self.take_until(|c| !c.is_ascii_lowercase());
-                }
-            }
-        }
-        Some(())
-    }
-
-    /// What was not looked at yet.
-    fn rest(&self) -> &'a str {
-        // Where tokens of JSON end, characters end.
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    fn take(&mut self, length: usize) -> &'a str {
-        // Lengths come from a search in the rest itself; a cut that does not fit takes everything.
-        let rest = self.rest();
-        let token = rest.get(..length).unwrap_or(rest);
-        self.at += token.len();
-        token
-    }
-
-    fn take_until(&mut self, ends: impl Fn(u8) -> bool) -> &'a str {
-        let rest = self.rest();
-        self.take(rest.bytes().position(ends).unwrap_or(rest.len()))
-    }
-
-    fn copy_up_to(&mut self, end: usize) {
-        self.out.push_str(self.text.get(self.copied..end).unwrap_or_default());
-    }
-
-    /// Leaves out the token that was just taken; what is put into the result now stands in its place.
-    fn replace(&mut self, token: &str) {
-        self.copy_up_to(self.at - token.len());
-        self.copied = self.at;
-    }
-
-    /// A whole secret.
-    fn hide(&mut self, token: &str, text: &str) {
-        self.replace(token);
-        if text.is_empty() || is_stand_in(text) {
-            push_string(&mut self.out, text);
-            return;
-        }
-        self.count += 1;
-        let _ = write!(self.out, "\"{}\"", stand_in(text.chars().count()));
-    }
-
-    /// A text that may hold secrets; `token` is how it came.
-    fn mask_within(&mut self, token: &str, text: &str) {
-        let found = if self.spare {
-            spans(text, &[])
-        } else if token.len() == text.len() + 2 {
-            // Without its quotes it is as long as its text: every escape is longer than what it stands for.
-            spans(text, self.present.iter().copied())
-        } else {
-            spans(text, &self.mask.known)
-        };
-        if let Some((masked, count)) = without(text, found) {
-            self.count += count;
-            self.replace(token);
-            push_string(&mut self.out, &masked);
-        }
-    }
-}
-
-impl Frame {
-    /// What the next value in this frame is.
-    fn value(&self) -> Place {
-        if self.object { self.next } else { self.place }
-    }
-
-    /// Whether the string or number that comes next is a secret as a whole.
-    fn hides(&self) -> bool {
-        self.value() == Place::Secret
-    }
-}
-
-/// What the value under `name` is; `rest` begins with the colon.
-fn next_place(place: Place, name: &str, rest: &str) -> Place {
-    let value = rest.trim_start_matches([' ', '\t', '\r', '\n', ':']);
-    let nested = value.starts_with(['{', '[']);
-    let names_schemas = nested && matches!(name, "properties" | "patternProperties" | "$defs" | "definitions");
-    let is_secret = is_secret_name(name);
-    match place {
-        Place::Secret => Place::Secret,
-        // A list is no schema, and a plain value is none: whatever they are, they stand under the name of a secret.
-        Place::SchemaNames | Place::SecretSchemaNames if is_secret || place == Place::SecretSchemaNames => {
-            if value.starts_with('{') {
-                Place::SecretSchema
-            } else {
-                Place::Secret
-            }
-        }
-        Place::SecretSchema if names_schemas => Place::SecretSchemaNames,
-        Place::SecretSchema if SCHEMA_WORDS.binary_search(&name).is_err() => Place::Secret,
-        Place::SecretSchema if nested => Place::SecretSchema,
-        _ if is_secret => Place::Secret,
-        _ if names_schemas => Place::SchemaNames,
-        _ => Place::Open,
-    }
-}
-
-/// The length of the JSON string that `text` begins with, quotes included.
-fn string_length(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = 1;
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        at += found;
-        if bytes[at] == b'"' {
-            return at + 1;
-        }
-        at += 2;
-    }
-    text.len()
-}
-
-/// The text of a JSON string token. A surrogate that stands alone, which no text can hold, becomes U+FFFD.
-fn unescape(token: &str) -> std::borrow::Cow<'_, str> {
-    let inner = token.trim_start_matches('"');
-    let inner = inner.strip_suffix('"').unwrap_or(inner);
-    if !inner.contains('\\') {
-        return inner.into();
-    }
-    let mut units: Vec<u16> = Vec::new();
-    let mut out = String::with_capacity(inner.len());
-    let mut rest = inner;
-    while let Some(at) = rest.bytes().position(|byte| byte == b'\\') {
-        if at > 0 {
-            flush(&mut units, &mut out);
-            out.push_str(&rest[..at]);
-        }
-        // What follows a backslash in JSON is ASCII.
-        let escape = rest.as_bytes().get(at + 1).copied().unwrap_or_default();
-        let mut end = at + 2;
-        if escape == b'u' {
-            end = at + 6;
-            let unit = rest
-                .get(at + 2..end)
-                .and_then(|digits| u16::from_str_radix(digits, 16).ok());
-            units.push(unit.unwrap_or(0xFFFD));
-        } else {
-            flush(&mut units, &mut out);
-            out.push(match escape {
-                b'n' => '\n',
-                b'r' => '\r',
-                b't' => '\t',
-                b'b' => '\u{8}',
-                b'f' => '\u{c}',
-                other => char::from(other),
-            });
-        }
-        rest = rest.get(end..).unwrap_or_default();
-    }
-    flush(&mut units, &mut out);
-    out.push_str(rest);
-    out.into()
-}
-
-fn flush(units: &mut Vec<u16>, out: &mut String) {
-    if units.is_empty() {
-        return;
-    }
-    out.extend(char::decode_utf16(units.drain(..)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MAX_DEPTH;
 
     fn masked(json: &str) -> String {
-        Mask::default().json(json.as_bytes()).unwrap().0
+        Mask::default().json(json.as_bytes()).unwrap().0.into_owned()
     }
 
     fn unchanged(json: &str) {
-        assert_eq!(Mask::default().json(json.as_bytes()), Some((json.to_owned(), 0)));
+        assert_eq!(Mask::default().json(json.as_bytes()), Some((Cow::Borrowed(json), 0)));
     }
 
     #[test]
@@ -503,7 +170,6 @@ mod tests {
 
     #[test]
     fn what_stands_under_the_name_of_a_secret_is_masked_also_among_properties_that_are_no_schemas() {
-        assert!(SCHEMA_WORDS.is_sorted());
         for json in [
             r#"{"arguments":{"properties":{"secrets":["hunter2",7777]}}}"#,
             r#"{"properties":{"credentials":{"user":"me","value":"hunter2"}}}"#,
@@ -570,23 +236,6 @@ mod tests {
         assert!(!masked(r#"{"text":"\ud800 token=hunter2"}"#).contains("hunter2"));
         // Nor do escapes.
         assert!(!masked(r#"{"text":"tok\u0065n=hunter2"}"#).contains("hunter2"));
-    }
-
-    #[test]
-    fn escapes_are_read_as_json_reads_them() {
-        for text in [
-            "",
-            "plain",
-            "\"\\/\u{8}\u{c}\n\r\t",
-            "a\nb\\",
-            "\u{1f468}x\u{e9}\u{1f469}",
-        ] {
-            let token = serde_json::to_string(text).unwrap();
-            assert_eq!(unescape(&token), text);
-            let units: Vec<String> = text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
-            assert_eq!(unescape(&format!("\"{}\"", units.concat())), text);
-        }
-        assert_eq!(unescape(r#""a\ud800\n\/서울""#), "a\u{fffd}\n/서울");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use memchr::memchr2;
 use memchr::memmem::{self, Finder};
 
 /// Names (lower case, without `_`, `-`, `.` and spaces) under which a value is a secret.
@@ -139,6 +140,33 @@ const NAME_ENDINGS: [u32; 256] = {
     endings
 };
 
+/// How long a text is at least that holds a secret known by its look: most names, and many values, are shorter.
+const SHORTEST_BY_LOOK: usize = {
+    let mut least = usize::MAX;
+    let mut at = 0;
+    while at < SCHEMES.len() {
+        least = shorter(least, SCHEMES[at].len() + 1 + LEAST_BEHIND_SCHEME);
+        at += 1;
+    }
+    at = 0;
+    while at < SHAPES.len() {
+        least = shorter(least, SHAPES[at].0.len() + SHAPES[at].1);
+        at += 1;
+    }
+    shorter(shorter(least, LEAST_JWT), KEY_BEGIN.len() + KEY_NAME.len())
+};
+
+const fn shorter(left: usize, right: usize) -> usize {
+    if left < right { left } else { right }
+}
+
+/// What follows a scheme is a secret if it has so many bytes: shorter than this it is prose, "basic idea", "bearer of
+/// news".
+const LEAST_BEHIND_SCHEME: usize = 8;
+
+/// How many bytes a JSON Web Token has at least.
+const LEAST_JWT: usize = 24;
+
 /// The low five bits, in which a letter and its capital are one.
 const fn low_half(byte: u8) -> u32 {
     1 << (byte & 31)
@@ -211,6 +239,10 @@ pub(crate) fn is_stand_in(text: &str) -> bool {
     [1, 9, 17, 33, 65, 257].iter().any(|&n| text == stand_in(n))
 }
 
+fn begins_with_stand_in(text: &str) -> bool {
+    text.find(']').is_some_and(|end| is_stand_in(&text[..=end]))
+}
+
 /// The secrets in a text, in order, none overlapping another.
 pub(crate) fn spans<'k>(text: &str, known: impl IntoIterator<Item = &'k Finder<'static>>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
@@ -219,6 +251,9 @@ pub(crate) fn spans<'k>(text: &str, known: impl IntoIterator<Item = &'k Finder<'
         found.extend(hits.map(|at| at..at + secret.needle().len()));
     }
     let bytes = text.as_bytes();
+    if bytes.len() < SHORTEST_BY_LOOK && memchr2(b':', b'=', bytes).is_none() {
+        return merged(found);
+    }
     // Where the last find of each sort ended: looking again inside it would make hostile texts quadratic.
     let (mut value_end, mut key_end, mut token_end) = (0, 0, 0);
     let mut keep = |span: Option<Range<usize>>, end: &mut usize| {
@@ -332,14 +367,13 @@ fn shaped(text: &str, at: usize) -> Option<Range<usize>> {
         // It has three parts.
         let length = rest.iter().take_while(|&&b| is_key_byte(b) || b == b'.').count();
         let pieces = rest[..length].split(|&b| b == b'.').count();
-        return (pieces >= 3 && length >= 24).then(|| at..at + length);
+        return (pieces >= 3 && length >= LEAST_JWT).then(|| at..at + length);
     }
     let scheme = scheme_length(rest)?;
     let gap = rest[scheme..].iter().take_while(|&&b| b == b' ').count();
     let value = scheme + gap;
     let length = token_length(&rest[value..]);
-    // Shorter than this it is prose: "basic idea", "bearer of news".
-    (gap > 0 && length >= 8 && has_digit_or_case_change(&rest[value..value + length]))
+    (gap > 0 && length >= LEAST_BEHIND_SCHEME && has_digit_or_case_change(&rest[value..value + length]))
         .then(|| at + value..at + value + length)
 }
 
@@ -377,9 +411,15 @@ fn assigned(text: &str, mark: usize) -> Option<Range<usize>> {
         return Some(start..closing_quote(bytes, start, quote, slashes));
     }
     let rest = &text[start..];
-    // `{`, `[` and `://` begin something that is looked at by itself.
-    if rest.starts_with(['{', '[']) || rest.starts_with("//") {
+    // `://` begins something that is looked at by itself.
+    if rest.starts_with("//") {
         return None;
+    }
+    if rest.starts_with(['{', '[']) {
+        // JSON that is recorded as text, being long, deep or cut off: all that stands under the name is secret. In prose a
+        // bracket begins a remark, and what was masked before stays.
+        let is_json = text[..mark].trim_end_matches([' ', '\t']).ends_with('"') && !begins_with_stand_in(rest);
+        return is_json.then(|| start + 1..closing_bracket(bytes, start + 1));
     }
     let name = name.to_lowercase();
     if name.ends_with("authorization") || name.ends_with("cookie") {
@@ -421,6 +461,26 @@ fn closing_quote(bytes: &[u8], start: usize, quote: u8, slashes: usize) -> usize
             return at - run;
         }
         run = 0;
+    }
+    bytes.len()
+}
+
+/// Where the bracket before `start` is closed; the end of the text when it is not.
+fn closing_bracket(bytes: &[u8], start: usize) -> usize {
+    let (mut at, mut depth, mut slashes) = (start, 0_usize, 0);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at = closing_quote(bytes, at + 1, byte, slashes);
+                at += bytes[at..].iter().take_while(|&&byte| byte == b'\\').count();
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth == 0 => return at,
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        slashes = if byte == b'\\' { slashes + 1 } else { 0 };
+        at += 1;
     }
     bytes.len()
 }
@@ -538,8 +598,29 @@ mod tests {
         assert_eq!(found("Cookie: a=b; c=d\r\nnext", &[]), ["a=b; c=d"]);
         assert_eq!(found("token: Bearer abc", &[]), ["abc"]);
         assert_eq!(found("암호: 열려라참깨", &[]), ["열려라참깨"]);
+        assert_eq!(found("secret: [see below], token: {", &[]), [""; 0]);
         assert_eq!(found("progressToken=7 city: Seoul", &[]), [""; 0]);
         assert_eq!(found("password=", &[]), [""; 0]);
+    }
+
+    #[test]
+    fn all_that_stands_under_a_name_in_json() {
+        for (text, secret) in [
+            (
+                r#"{"credentials": {"a":"x}\"]","b":["hunter2"]},"c":"d"}"#,
+                r#""a":"x}\"]","b":["hunter2"]"#,
+            ),
+            (
+                r#"{\"secrets\":[\"a]\\\"\",{\"b\":7}],\"c\":8}"#,
+                r#"\"a]\\\"\",{\"b\":7}"#,
+            ),
+            (r#"{"token":[["hunter2"#, r#"["hunter2"#),
+        ] {
+            assert_eq!(found(text, &[]), [secret]);
+            let masked = text.replace(secret, stand_in(secret.len()));
+            assert!(found(&masked, &[]).iter().all(|secret| is_stand_in(secret)), "{masked}");
+        }
+        assert_eq!(found(r#"{"otp":[masked 1-8],"a":["b"]}"#, &[]), [""; 0]);
     }
 
     #[test]
@@ -571,6 +652,10 @@ mod tests {
             "token:  ",
             "token:\"",
             "token token",
+            "\"token\":{",
+            "\"token\":[\"",
+            "\"token\":{}",
+            "\"token\":[\\\"",
             "://",
             "a@://",
             "://a:b",

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use trunkline_journal::{Body, Direction, Event, Journal, MAX_BODY, Why, read, read_from, verify};
+use trunkline_journal::{Body, Direction, Event, Journal, MAX_BODY, MAX_DEPTH, Why, read, read_from, verify};
 
 fn lines(journal: &Journal) -> Vec<Value> {
     let bytes = journal.contents();
@@ -192,6 +192,23 @@ fn a_secret_that_the_cut_goes_through_does_not_show() {
         assert!(
             !String::from_utf8(journal.contents()).unwrap().contains("k3y-"),
             "{before}"
+        );
+    }
+}
+
+#[test]
+fn what_stands_under_the_name_of_a_secret_does_not_show_where_json_is_recorded_as_text() {
+    let secret = r#""credentials":{"user":"me}","all":["hunter2"]}"#;
+    let deep = format!("{}{{{secret}}}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+    let long = format!(r#"{{{secret},"text":"{}"}}"#, "y".repeat(MAX_BODY));
+    for message in [deep, long, format!("{{{secret}")] {
+        let journal = Journal::memory();
+        journal.tap("a").message(Direction::Received, message.as_bytes());
+        let written = String::from_utf8(journal.contents()).unwrap();
+        assert!(
+            written.contains("credentials") && !written.contains("hunter2"),
+            "{:.200}",
+            message
         );
     }
 }
