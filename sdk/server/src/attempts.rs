@@ -46,14 +46,14 @@ pub(crate) struct Attempts {
 }
 
 /// One request as its client is asked for more: what it is, and what its answers look like.
-pub(crate) struct Asking<'a, S> {
+pub(crate) struct Asking<'a> {
     pub(crate) request: &'a ServerRequest,
     pub(crate) shape: &'a Shape<'a>,
     /// The params that make the request what it is. Looked at only where a state is read or written.
-    pub(crate) salient: S,
+    pub(crate) salient: &'a (dyn Fn() -> Value + Sync),
 }
 
-impl<S: Fn() -> Value> Asking<'_, S> {
+impl Asking<'_> {
     fn fingerprint(&self) -> String {
         Sealer::fingerprint(self.request.method.name(), &(self.salient)())
     }
@@ -106,15 +106,18 @@ impl Attempts {
     /// The first attempt, or the next one if the client answers questions of an earlier one. Before the modern era
     /// there is nothing of the kind, and it is not looked at.
     pub(crate) fn open(
-        asking: &Asking<'_, impl Fn() -> Value>,
+        asking: &Asking<'_>,
         answered: impl FnOnce() -> Result<Answered, ErrorObject>,
     ) -> Result<Self, ErrorObject> {
+        if !asking.request.origin.profile.input_required {
+            return Ok(Self::default());
+        }
+        Self::answered(asking, answered()?)
+    }
+
+    fn answered(asking: &Asking<'_>, answered: Answered) -> Result<Self, ErrorObject> {
         let mut attempts = Self::default();
         let request = asking.request;
-        if !request.origin.profile.input_required {
-            return Ok(attempts);
-        }
-        let answered = answered()?;
         let given = answered.responses.unwrap_or_default();
         check_answers(&given)?;
         let Some(state) = answered.state else {
@@ -189,7 +192,7 @@ impl Attempts {
     /// Runs until the handler is done, or, in the modern era, until it asks. It never becomes a task.
     pub(crate) async fn run<T>(
         &mut self,
-        asking: &Asking<'_, impl Fn() -> Value>,
+        asking: &Asking<'_>,
         mut start: impl FnMut(&Context) -> Result<BoxFuture<T>, ErrorObject>,
     ) -> Result<Ran<T>, ErrorObject> {
         self.spend(&asking.request.origin.shared)?;
@@ -213,7 +216,7 @@ impl Attempts {
     /// Asks the client: by a result, which is returned, or by requests, whose answers are taken here.
     pub(crate) async fn ask(
         &mut self,
-        asking: &Asking<'_, impl Fn() -> Value>,
+        asking: &Asking<'_>,
         wanted: Vec<Wanted>,
     ) -> Result<Option<JsonText>, ErrorObject> {
         if asking.request.origin.profile.input_required {
@@ -225,7 +228,7 @@ impl Attempts {
     /// Modern: the questions are the result, and the state travels with them.
     fn ask_by_result(
         &self,
-        asking: &Asking<'_, impl Fn() -> Value>,
+        asking: &Asking<'_>,
         wanted: Vec<Wanted>,
     ) -> Result<JsonText, ErrorObject> {
         let request = asking.request;

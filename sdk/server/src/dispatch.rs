@@ -167,7 +167,7 @@ async fn call_tool(request: &ServerRequest, registry: &Arc<Registry>) -> Reply {
     let asking = Asking {
         request,
         shape: &shape,
-        salient: || json!({ "name": name, "arguments": given_again().unwrap_or_default() }),
+        salient: &|| json!({ "name": name, "arguments": given_again().unwrap_or_default() }),
     };
     let mut attempts = Attempts::open(&asking, || params.answered())?;
     if let Err(error) = tool.admit(request, attempts.is_first()) {
@@ -244,7 +244,7 @@ async fn get_prompt(request: &ServerRequest, registry: &Registry) -> Reply {
     let asking = Asking {
         request,
         shape: &shape,
-        salient: || json!({ "name": params.name, "arguments": &arguments }),
+        salient: &|| json!({ "name": params.name, "arguments": &arguments }),
     };
     let mut attempts = Attempts::open(&asking, || Ok(answered))?;
     match attempts
@@ -288,7 +288,7 @@ async fn read_resource(request: &ServerRequest, registry: &Registry) -> Reply {
     let asking = Asking {
         request,
         shape: &shape,
-        salient: || json!({ "uri": uri }),
+        salient: &|| json!({ "uri": uri }),
     };
     let mut attempts = Attempts::open(&asking, || Ok(answered))?;
     match attempts

@@ -219,7 +219,7 @@ pub(crate) fn mode(request: &ServerRequest, registry: &Registry, tool: &Register
 pub(crate) async fn run_on_demand(
     tasks: &Arc<Tasks>,
     mut job: Job,
-    asking: &Asking<'_, impl Fn() -> serde_json::Value>,
+    asking: &Asking<'_>,
 ) -> Reply {
     loop {
         let mut attempt = job.begin(None)?;
