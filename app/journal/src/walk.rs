@@ -14,7 +14,10 @@ use crate::secrets::{is_secret_name, is_stand_in, spans, stand_in};
 /// than [`MAX_DEPTH`]. Known values stay in members of the outermost object under the names in `spared`.
 pub(crate) fn walk<'a>(text: &'a str, known: &[Finder<'static>], spared: &[&str]) -> Option<(Cow<'a, str>, u64)> {
     let present = |known: &&Finder<'static>| known.find(text.as_bytes()).is_some();
+    // No way out early, so it is done for many bytes at once: nearly every message is one line.
+    let least = text.bytes().fold(u8::MAX, u8::min);
     let mut walk = Walk {
+        has_control: least < b' ',
         known,
         present: known.iter().filter(present).collect(),
         text,
@@ -115,6 +118,15 @@ struct Walk<'a, 'k> {
     spared: &'k [&'k str],
     /// Whether the value that comes next is of such a member.
     spare: bool,
+    /// Whether there are control characters, which no string may hold.
+    has_control: bool,
+}
+
+/// One string as it came, quotes included, and whether a backslash is in it.
+#[derive(Clone, Copy)]
+struct Token<'a> {
+    text: &'a str,
+    escaped: bool,
 }
 
 /// One open object or array.
@@ -195,7 +207,7 @@ impl<'a> Walk<'a, '_> {
                 let token = self.string()?;
                 let text = unescape(token)?;
                 if hides {
-                    self.hide(token, &text);
+                    self.hide(token.text, &text);
                 } else {
                     self.mask_within(token, &text);
                 }
@@ -236,20 +248,23 @@ impl<'a> Walk<'a, '_> {
         Some(())
     }
 
-    /// The string that begins here, quotes included. Its escapes are not looked at yet.
-    fn string(&mut self) -> Option<&'a str> {
+    /// The string that begins here. Its escapes are not looked at yet.
+    fn string(&mut self) -> Option<Token<'a>> {
         let bytes = self.rest().as_bytes();
-        let mut end = 1;
+        let (mut end, mut escaped) = (1, false);
         loop {
             end += memchr2(b'"', b'\\', bytes.get(end..)?)?;
             if bytes[end] == b'"' {
                 break;
             }
+            escaped = true;
             end += 2;
         }
-        // No way out early: so it is done for many bytes at once.
-        let least = bytes[..end].iter().fold(u8::MAX, |least, &byte| least.min(byte));
-        (least >= b' ').then(|| self.take(end + 1))
+        if self.has_control && bytes[..end].iter().any(|&byte| byte < b' ') {
+            return None;
+        }
+        let text = self.take(end + 1);
+        Some(Token { text, escaped })
     }
 
     /// What was not looked at yet.
@@ -291,18 +306,17 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// A text that may hold secrets; `token` is how it came.
-    fn mask_within(&mut self, token: &str, text: &str) {
+    fn mask_within(&mut self, token: Token<'_>, text: &str) {
         let found = if self.spare {
             spans(text, &[])
-        } else if token.len() == text.len() + 2 {
-            // Without its quotes it is as long as its text: every escape is longer than what it stands for.
+        } else if !token.escaped {
             spans(text, self.present.iter().copied())
         } else {
             spans(text, self.known)
         };
         if let Some((masked, count)) = without(text, found) {
             self.count += count;
-            self.replace(token);
+            self.replace(token.text);
             push_string(&mut self.out, &masked);
         }
     }
@@ -366,58 +380,52 @@ fn number_length(bytes: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// The text of a JSON string token. A surrogate that stands alone, which no text can hold, becomes U+FFFD. `None` where an
-/// escape is none.
-fn unescape(token: &str) -> Option<Cow<'_, str>> {
-    let inner = token.get(1..token.len().checked_sub(1)?)?;
-    let Some(mut next) = memchr(b'\\', inner.as_bytes()) else {
+/// The text of a JSON string. A surrogate that stands alone, which no text can hold, becomes U+FFFD. `None` where an escape
+/// is none.
+fn unescape(token: Token<'_>) -> Option<Cow<'_, str>> {
+    let inner = token.text.get(1..token.text.len().checked_sub(1)?)?;
+    let Some(mut next) = token.escaped.then(|| memchr(b'\\', inner.as_bytes())).flatten() else {
         return Some(inner.into());
     };
-    let mut units: Vec<u16> = Vec::new();
     let mut out = String::with_capacity(inner.len());
     let mut rest = inner;
     loop {
-        if next > 0 {
-            flush(&mut units, &mut out);
-            out.push_str(&rest[..next]);
-        }
-        let escape = rest.as_bytes().get(next + 1)?;
-        let mut end = next + 2;
-        if *escape == b'u' {
-            end += 4;
-            let digits = rest.get(next + 2..end)?;
-            if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-                return None;
+        out.push_str(&rest[..next]);
+        rest = &rest[next..];
+        match rest.as_bytes().get(1)? {
+            b'u' => {
+                // Two that follow each other may be one character.
+                let mut units: Vec<u16> = Vec::new();
+                while let Some(digits) = rest.strip_prefix("\\u") {
+                    let digits = digits.get(..4)?;
+                    if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                        return None;
+                    }
+                    units.push(u16::from_str_radix(digits, 16).ok()?);
+                    rest = rest.get(6..)?;
+                }
+                out.extend(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
             }
-            units.push(u16::from_str_radix(digits, 16).ok()?);
-        } else {
-            flush(&mut units, &mut out);
-            out.push(match escape {
-                b'n' => '\n',
-                b'r' => '\r',
-                b't' => '\t',
-                b'b' => '\u{8}',
-                b'f' => '\u{c}',
-                b'"' | b'\\' | b'/' => char::from(*escape),
-                _ => return None,
-            });
+            escape => {
+                out.push(match escape {
+                    b'n' => '\n',
+                    b'r' => '\r',
+                    b't' => '\t',
+                    b'b' => '\u{8}',
+                    b'f' => '\u{c}',
+                    b'"' | b'\\' | b'/' => char::from(*escape),
+                    _ => return None,
+                });
+                rest = rest.get(2..)?;
+            }
         }
-        rest = rest.get(end..)?;
-        let Some(found) = memchr(b'\\', rest.as_bytes()) else {
-            break;
-        };
-        next = found;
+        match memchr(b'\\', rest.as_bytes()) {
+            Some(found) => next = found,
+            None => break,
+        }
     }
-    flush(&mut units, &mut out);
     out.push_str(rest);
     Some(out.into())
-}
-
-fn flush(units: &mut Vec<u16>, out: &mut String) {
-    if units.is_empty() {
-        return;
-    }
-    out.extend(char::decode_utf16(units.drain(..)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
 }
 
 #[cfg(test)]
@@ -438,6 +446,10 @@ mod tests {
 
     #[test]
     fn escapes_are_read_as_json_reads_them() {
+        let text_of = |text: &str| {
+            let escaped = text.contains('\\');
+            unescape(Token { text, escaped }).unwrap().into_owned()
+        };
         for text in [
             "",
             "plain",
@@ -446,11 +458,11 @@ mod tests {
             "\u{1f468}x\u{e9}\u{1f469}",
         ] {
             let token = serde_json::to_string(text).unwrap();
-            assert_eq!(unescape(&token).unwrap(), text);
+            assert_eq!(text_of(&token), text);
             let units: Vec<String> = text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
-            assert_eq!(unescape(&format!("\"{}\"", units.concat())).unwrap(), text);
+            assert_eq!(text_of(&format!("\"{}\"", units.concat())), text);
         }
-        assert_eq!(unescape(r#""a\ud800\n\/서울""#).unwrap(), "a\u{fffd}\n/서울");
+        assert_eq!(text_of(r#""a\ud800\n\/서울""#), "a\u{fffd}\n/서울");
     }
 
     #[test]

@@ -207,8 +207,7 @@ fn what_stands_under_the_name_of_a_secret_does_not_show_where_json_is_recorded_a
         let written = String::from_utf8(journal.contents()).unwrap();
         assert!(
             written.contains("credentials") && !written.contains("hunter2"),
-            "{:.200}",
-            message
+            "{message:.200}"
         );
     }
 }

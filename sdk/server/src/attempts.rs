@@ -226,11 +226,7 @@ impl Attempts {
     }
 
     /// Modern: the questions are the result, and the state travels with them.
-    fn ask_by_result(
-        &self,
-        asking: &Asking<'_>,
-        wanted: Vec<Wanted>,
-    ) -> Result<JsonText, ErrorObject> {
+    fn ask_by_result(&self, asking: &Asking<'_>, wanted: Vec<Wanted>) -> Result<JsonText, ErrorObject> {
         let request = asking.request;
         let mut questions = Map::new();
         let mut asked = Vec::with_capacity(wanted.len());

@@ -72,12 +72,8 @@ impl Drop for InFlight {
 /// What makes two calls the same: not the definition, which may change, nor the order of the members, nor how a whole
 /// number is written.
 pub(super) fn key(tool: &OfferedTool, arguments: &Map<String, Value>) -> String {
-    let arguments = same_members(arguments).to_string();
-    hex(&[
-        tool.server().as_bytes(),
-        tool.definition().name.as_bytes(),
-        arguments.as_bytes(),
-    ])
+    let arguments = serde_json::to_vec(&same_members(arguments)).unwrap_or_default();
+    hex(&[tool.server().as_bytes(), tool.definition().name.as_bytes(), &arguments])
 }
 
 /// The same value in one form: members in order of their names, `1.0` as `1`.
@@ -98,6 +94,9 @@ fn same_members(members: &Map<String, Value>) -> Value {
 }
 
 fn whole(number: &Number) -> Number {
+    if !number.is_f64() {
+        return number.clone();
+    }
     let text = number.to_string();
     let digits = text.strip_suffix(".0").unwrap_or(&text);
     digits.parse::<i64>().map_or_else(|_| number.clone(), Number::from)

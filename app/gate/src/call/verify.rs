@@ -1,5 +1,6 @@
 //! What came back, made fit for a model and a terminal: checked, cleaned, cut. The whole is kept.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io;
@@ -47,12 +48,17 @@ pub(crate) fn verify(server: &str, result: Received, max_text: usize) -> Outcome
 fn answer(result: CallToolResult, max_text: usize) -> Answer {
     let mut flags = BTreeSet::new();
     let parts = parts(&result);
-    let cleaned = clean(&parts.join("\n"));
+    let cleaned = match &parts[..] {
+        [only] => clean(only),
+        several => clean(&several.join("\n")),
+    };
     flags.extend(cleaned.flags);
     let (text, cut) = cut(cleaned.text, max_text);
     let structured = result.structured_content.as_ref();
     let structured = structured.map(|value| clean_value(value, &mut flags));
-    let too_long = structured.as_ref().is_some_and(|value| length(value) > max_text);
+    let too_long = structured
+        .as_ref()
+        .is_some_and(|value| length_at_most(value) > max_text && length(value) > max_text);
     if cut || too_long {
         flags.insert(Flag::Cut);
     }
@@ -62,6 +68,24 @@ fn answer(result: CallToolResult, max_text: usize) -> Answer {
         is_error: result.failed(),
         flags,
         whole: result,
+    }
+}
+
+/// What no value is longer than as JSON, told without writing it: nearly every one is far shorter than what is allowed.
+fn length_at_most(value: &Value) -> usize {
+    // An escape has six bytes at most, and stands for one or more.
+    let string = |text: &str| text.len().saturating_mul(6).saturating_add(2);
+    let sum = |total: usize, more: usize| total.saturating_add(more).saturating_add(2);
+    match value {
+        Value::Null | Value::Bool(_) => 5,
+        // An integer has 20 bytes at most, and a float 24.
+        Value::Number(_) => 24,
+        Value::String(text) => string(text),
+        Value::Array(items) => items.iter().map(length_at_most).fold(2, sum),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| string(name).saturating_add(length_at_most(value)))
+            .fold(2, sum),
     }
 }
 
@@ -86,7 +110,7 @@ fn length(value: &Value) -> usize {
 
 /// The pieces of a result in words. The structured result, which servers repeat as text for older clients, is left out
 /// where there is other text beside it.
-fn parts(result: &CallToolResult) -> Vec<String> {
+fn parts(result: &CallToolResult) -> Vec<Cow<'_, str>> {
     let repeats = |content: &&Content| {
         let parsed = content.as_text().map(serde_json::from_str::<Value>);
         parsed.and_then(Result::ok).as_ref() == result.structured_content.as_ref()
@@ -103,10 +127,10 @@ fn parts(result: &CallToolResult) -> Vec<String> {
 }
 
 /// One piece of content in words: text as it is, the rest named.
-pub(crate) fn content_text(content: &Content) -> String {
+pub(crate) fn content_text(content: &Content) -> Cow<'_, str> {
     let size = |base64: &str| base64.len() / 4 * 3;
-    match content {
-        Content::Text(text) => text.text.clone(),
+    let named = match content {
+        Content::Text(text) => return text.text.as_str().into(),
         Content::Image(media) => format!("[picture, {}, {} bytes]", media.mime_type, size(&media.data)),
         Content::Audio(media) => format!("[sound, {}, {} bytes]", media.mime_type, size(&media.data)),
         Content::ResourceLink(resource) => format!("[resource {}: {}]", resource.uri, resource.name),
@@ -115,7 +139,8 @@ pub(crate) fn content_text(content: &Content) -> String {
             let kind = object.get("type").and_then(Value::as_str).unwrap_or("unknown");
             format!("[content of type {kind}]")
         }
-    }
+    };
+    named.into()
 }
 
 /// The contents of a resource in words.
@@ -200,6 +225,22 @@ mod tests {
             structured.to_string(),
             "there is no other text"
         );
+    }
+
+    #[test]
+    fn no_value_is_longer_than_what_is_told_without_writing_it() {
+        for value in [
+            json!(null),
+            json!(false),
+            json!(i64::MIN),
+            json!(u64::MAX),
+            json!(-f64::MIN_POSITIVE * 1.234_567_890_123_456_7),
+            json!(f64::MIN),
+            json!("\u{1}\u{1f}\"가"),
+            json!({ "\u{1}": [1, [], {}, null, [true, "\n"]], "b": {} }),
+        ] {
+            assert!(length_at_most(&value) >= length(&value), "{value}");
+        }
     }
 
     #[test]

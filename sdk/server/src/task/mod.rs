@@ -216,11 +216,7 @@ pub(crate) fn mode(request: &ServerRequest, registry: &Registry, tool: &Register
 }
 
 /// Runs a call until it is done, asks, or becomes a task because its handler says so.
-pub(crate) async fn run_on_demand(
-    tasks: &Arc<Tasks>,
-    mut job: Job,
-    asking: &Asking<'_>,
-) -> Reply {
+pub(crate) async fn run_on_demand(tasks: &Arc<Tasks>, mut job: Job, asking: &Asking<'_>) -> Reply {
     loop {
         let mut attempt = job.begin(None)?;
         match attempt.stop().await {
