@@ -89,7 +89,7 @@ impl Changes {
         let mut catalogue = Catalogue::default();
         catalogue.add(server, trust, listing.items);
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(catalogue));
-        told.stale = false;
+        (told.stale, told.failure) = (false, None);
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use trunkline_transport::{Direction, Tap};
 use crate::key_lines::KeyLines;
 use crate::line::{BEGINNING, FORMAT, GENESIS, MAX_BODY, Quoted, chain, seal, sha256};
 use crate::mask::Mask;
-use crate::secrets::stand_in;
+use crate::secrets::{STAND_INS, stand_in};
 use crate::time::Stamp;
 
 /// A journal in memory holds at most this many bytes; entries beyond it are counted as lost.
@@ -314,7 +314,12 @@ impl<'a> Text<'a> {
         let beginning = String::from_utf8_lossy(&bytes[..2 * BEGINNING]);
         let (shown, masked) = mask.text(&beginning);
         let mut shown = shown.into_owned();
-        let mut end = shown.len().saturating_sub(BEGINNING);
+        // One that goes on behind it is masked to its end, and is no surplus.
+        let mut end = if STAND_INS.iter().any(|said| shown.ends_with(said)) {
+            shown.len().min(BEGINNING)
+        } else {
+            shown.len().saturating_sub(BEGINNING)
+        };
         while !shown.is_char_boundary(end) {
             end -= 1;
         }

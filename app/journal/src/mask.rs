@@ -18,7 +18,7 @@ use crate::walk::walk;
 ///   `jwt`, `dsn`, `connection_string`, `비밀번호`, `암호`, `토큰` or the like, in any case and with or without `_`, `-`
 ///   and `.`; in a JSON Schema that describes such a property, its `default`, `const`, `examples` and what no schema says. `progressToken`
 ///   and page tokens are kept: a replay needs them, and they open nothing;
-/// - inside any text: `name=value`, `name: value` and `"name": "value"` with such a name, what follows `Bearer` or
+/// - inside any text: `name=value`, `name: value`, `"name": "value"` and `"name": {…}` with such a name, what follows `Bearer` or
 ///   `Basic`, keys in the shapes that providers give them (`sk-…`, `ghp_…`, `AKIA…` and more), JSON Web Tokens, private
 ///   keys in PEM form, passwords in addresses;
 /// - every value given to [`Mask::add`], wherever it stands in a text, if it has at least 6 bytes.
@@ -111,7 +111,7 @@ pub(crate) fn without(text: &str, secrets: Vec<Range<usize>>) -> Option<(String,
     let (mut from, mut count) = (0, 0);
     for span in secrets {
         let secret = &text[span.clone()];
-        if is_stand_in(secret) {
+        if secret.trim().is_empty() || is_stand_in(secret) {
             continue;
         }
         out.push_str(&text[from..span.start]);
@@ -271,6 +271,14 @@ mod tests {
             .unwrap()
             .0;
         assert_eq!(mask.json(once.as_bytes()), Some((once.clone(), 0)));
+    }
+
+    #[test]
+    fn nothing_is_no_secret() {
+        for text in [r#"{"token":{},"secrets":[ ],"x"#, "password=\"\" x", "token: \"  \""] {
+            assert_eq!(Mask::default().text(text), (Cow::Borrowed(text), 0));
+        }
+        unchanged(r#"{"t":"{\"token\":{}} \/ \u00e9"}"#);
     }
 
     #[test]

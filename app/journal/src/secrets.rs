@@ -221,26 +221,33 @@ fn is_plain_secret_name(plain: &[u8]) -> bool {
     NAMES.iter().any(|name| name.as_bytes() == plain) || ENDINGS.iter().any(|end| plain.ends_with(end.as_bytes()))
 }
 
+/// What may stand in place of a secret.
+pub(crate) const STAND_INS: [&str; 6] = [
+    "[masked 1-8]",
+    "[masked 9-16]",
+    "[masked 17-32]",
+    "[masked 33-64]",
+    "[masked 65-256]",
+    "[masked 257+]",
+];
+
 /// What stands in place of a secret of so many characters: its length class and nothing else.
 pub(crate) fn stand_in(characters: usize) -> &'static str {
-    match characters {
-        0 => "",
-        1..=8 => "[masked 1-8]",
-        9..=16 => "[masked 9-16]",
-        17..=32 => "[masked 17-32]",
-        33..=64 => "[masked 33-64]",
-        65..=256 => "[masked 65-256]",
-        _ => "[masked 257+]",
-    }
+    let class = match characters {
+        0 => return "",
+        1..=8 => 0,
+        9..=16 => 1,
+        17..=32 => 2,
+        33..=64 => 3,
+        65..=256 => 4,
+        _ => 5,
+    };
+    STAND_INS[class]
 }
 
 /// Whether `text` is one of the texts of [`stand_in`].
 pub(crate) fn is_stand_in(text: &str) -> bool {
-    [1, 9, 17, 33, 65, 257].iter().any(|&n| text == stand_in(n))
-}
-
-fn begins_with_stand_in(text: &str) -> bool {
-    text.find(']').is_some_and(|end| is_stand_in(&text[..=end]))
+    STAND_INS.contains(&text)
 }
 
 /// The secrets in a text, in order, none overlapping another.
@@ -255,7 +262,7 @@ pub(crate) fn spans<'k>(text: &str, known: impl IntoIterator<Item = &'k Finder<'
         return merged(found);
     }
     // Where the last find of each sort ended: looking again inside it would make hostile texts quadratic.
-    let (mut value_end, mut key_end, mut token_end) = (0, 0, 0);
+    let (mut value_end, mut nested_end, mut key_end, mut token_end) = (0, 0, 0, 0);
     let mut keep = |span: Option<Range<usize>>, end: &mut usize| {
         if let Some(span) = span {
             *end = span.end;
@@ -282,6 +289,10 @@ pub(crate) fn spans<'k>(text: &str, known: impl IntoIterator<Item = &'k Finder<'
                 in_word = false;
                 if at + 1 >= value_end {
                     keep(assigned(text, at), &mut value_end);
+                }
+                // What is in brackets is looked at all the same: it may be no JSON after all.
+                if at >= nested_end {
+                    keep(nested(text, at), &mut nested_end);
                 }
                 if bytes[at..].starts_with(b"://") {
                     keep(password_in_address(text, at + 3), &mut 0);
@@ -403,23 +414,16 @@ fn assigned(text: &str, mark: usize) -> Option<Range<usize>> {
     if !is_secret_name(name) {
         return None;
     }
-    let blanks = |from: usize| bytes[from..].iter().take_while(|&&b| matches!(b, b' ' | b'\t')).count();
-    let mut start = mark + 1 + blanks(mark + 1);
+    let mut start = mark + 1 + blanks(bytes, mark + 1);
     let slashes = bytes[start..].iter().take_while(|&&b| b == b'\\').count();
     if let Some(&quote @ (b'"' | b'\'')) = bytes.get(start + slashes) {
         start += slashes + 1;
         return Some(start..closing_quote(bytes, start, quote, slashes));
     }
     let rest = &text[start..];
-    // `://` begins something that is looked at by itself.
-    if rest.starts_with("//") {
+    // `{`, `[` and `://` begin something that is looked at by itself.
+    if rest.starts_with(['{', '[']) || rest.starts_with("//") {
         return None;
-    }
-    if rest.starts_with(['{', '[']) {
-        // JSON that is recorded as text, being long, deep or cut off: all that stands under the name is secret. In prose a
-        // bracket begins a remark, and what was masked before stays.
-        let is_json = text[..mark].trim_end_matches([' ', '\t']).ends_with('"') && !begins_with_stand_in(rest);
-        return is_json.then(|| start + 1..closing_bracket(bytes, start + 1));
     }
     let name = name.to_lowercase();
     if name.ends_with("authorization") || name.ends_with("cookie") {
@@ -428,11 +432,36 @@ fn assigned(text: &str, mark: usize) -> Option<Range<usize>> {
     }
     if let Some(scheme) = scheme_length(rest.as_bytes()) {
         start += scheme;
-        start += blanks(start);
+        start += blanks(bytes, start);
     }
     let stops = |b: &u8| b.is_ascii_whitespace() || b",;&)}]<>\"'\\".contains(b);
     let end = start + bytes[start..].iter().take_while(|b| !stops(b)).count();
     (end > start).then_some(start..end)
+}
+
+/// All that stands in brackets after the `:` at `mark`, in JSON that is recorded as text, being long, deep or cut off, when
+/// the name before it names a secret. Also the schema of a secret: it takes the whole of a text to tell it from a value.
+fn nested(text: &str, mark: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let open = mark + 1 + blanks(bytes, mark + 1);
+    if !matches!(bytes.get(open), Some(b'{' | b'[')) || bytes[mark] != b':' {
+        return None;
+    }
+    // In JSON a name has quotes; and in prose a bracket begins a remark, or says what was taken out before.
+    let name = text[..mark].trim_end_matches([' ', '\t']).strip_suffix('"')?;
+    let begun = text[open + 1..].trim_start();
+    let is_json = begun.is_empty()
+        || begun.starts_with(|c: char| c.is_ascii_digit() || "\"\\{[}]-".contains(c))
+        || ["true", "false", "null"].iter().any(|word| begun.starts_with(word));
+    if !is_json || STAND_INS.iter().any(|said| text[open..].starts_with(said)) {
+        return None;
+    }
+    let level = name.len() - name.trim_end_matches('\\').len();
+    is_secret_name(name_before(text, mark)?).then(|| open + 1..closing_bracket(bytes, open + 1, level))
+}
+
+fn blanks(bytes: &[u8], from: usize) -> usize {
+    bytes[from..].iter().take_while(|&&b| matches!(b, b' ' | b'\t')).count()
 }
 
 /// The name that ends before `mark`, quotes, escapes and blanks left aside.
@@ -449,7 +478,8 @@ fn name_before(text: &str, mark: usize) -> Option<&str> {
     (start < head.len()).then(|| &head[start..])
 }
 
-/// Where the quote that was opened behind `slashes` backslashes is closed; the end of the text when it is not.
+/// Where the quote that was opened behind `slashes` backslashes is closed, or one further out; the end of the text when it
+/// is not.
 fn closing_quote(bytes: &[u8], start: usize, quote: u8, slashes: usize) -> usize {
     let mut run = 0;
     for (at, &byte) in bytes.iter().enumerate().skip(start) {
@@ -457,29 +487,45 @@ fn closing_quote(bytes: &[u8], start: usize, quote: u8, slashes: usize) -> usize
             run += 1;
             continue;
         }
-        if byte == quote && run <= slashes {
-            return at - run;
+        if byte == quote {
+            // Each escaped backslash before it is twice as many as stand before the quote itself, and two more.
+            let own = run % (2 * (slashes + 1));
+            if own <= slashes {
+                return at - own;
+            }
         }
         run = 0;
     }
     bytes.len()
 }
 
-/// Where the bracket before `start` is closed; the end of the text when it is not.
-fn closing_bracket(bytes: &[u8], start: usize) -> usize {
-    let (mut at, mut depth, mut slashes) = (start, 0_usize, 0);
+/// Where the bracket before `start` is closed, in JSON whose quotes stand behind `level` backslashes; the end of the text,
+/// or of the text that it stands in, when it is not.
+fn closing_bracket(bytes: &[u8], start: usize, level: usize) -> usize {
+    let slashes = |from: usize| bytes[from..].iter().take_while(|&&byte| byte == b'\\').count();
+    let (mut at, mut depth) = (start, 0_usize);
     while let Some(&byte) = bytes.get(at) {
         match byte {
-            b'"' => {
-                at = closing_quote(bytes, at + 1, byte, slashes);
-                at += bytes[at..].iter().take_while(|&&byte| byte == b'\\').count();
+            b'"' | b'\\' => {
+                let run = slashes(at);
+                if bytes.get(at + run) != Some(&b'"') {
+                    at += run;
+                    continue;
+                }
+                if run < level {
+                    return at;
+                }
+                let end = closing_quote(bytes, at + run + 1, b'"', level);
+                if slashes(end) < level || end == bytes.len() {
+                    return end;
+                }
+                at = end + level;
             }
             b'{' | b'[' => depth += 1,
             b'}' | b']' if depth == 0 => return at,
             b'}' | b']' => depth -= 1,
             _ => {}
         }
-        slashes = if byte == b'\\' { slashes + 1 } else { 0 };
         at += 1;
     }
     bytes.len()
@@ -611,16 +657,33 @@ mod tests {
                 r#""a":"x}\"]","b":["hunter2"]"#,
             ),
             (
+                r#"{"secrets":{"a":"C:\\","b":"a}hunter2"},"c"#,
+                r#""a":"C:\\","b":"a}hunter2""#,
+            ),
+            (
                 r#"{\"secrets\":[\"a]\\\"\",{\"b\":7}],\"c\":8}"#,
                 r#"\"a]\\\"\",{\"b\":7}"#,
             ),
+            (r#"{\"secrets\":[\"C:\\\\\",\"a]\"],\"c\":8}"#, r#"\"C:\\\\\",\"a]\""#),
             (r#"{"token":[["hunter2"#, r#"["hunter2"#),
+            (r#"{"a":"{\"token\":[{\"b\"","c":"d]"}"#, r#"{\"b\""#),
+            (r#"{"a":"{\"token\":[\"b","c":"d]"}"#, r#"\"b"#),
         ] {
             assert_eq!(found(text, &[]), [secret]);
             let masked = text.replace(secret, stand_in(secret.len()));
             assert!(found(&masked, &[]).iter().all(|secret| is_stand_in(secret)), "{masked}");
         }
-        assert_eq!(found(r#"{"otp":[masked 1-8],"a":["b"]}"#, &[]), [""; 0]);
+        for text in [
+            r#"{"otp":[masked 1-8],"a":["b"]}"#,
+            r#"grep for "token": [ in the file"#,
+            r#""token"=["b"]"#,
+            "token:[1]",
+        ] {
+            assert_eq!(found(text, &[]), [""; 0]);
+        }
+        // Brackets that are none do not hide what stands by itself.
+        let text = r#"{"note":"{\"token\":[","password":"a]hunter2"}"#;
+        assert!(found(text, &[]).iter().any(|secret| secret.contains("a]hunter2")));
     }
 
     #[test]

@@ -201,7 +201,8 @@ fn what_stands_under_the_name_of_a_secret_does_not_show_where_json_is_recorded_a
     let secret = r#""credentials":{"user":"me}","all":["hunter2"]}"#;
     let deep = format!("{}{{{secret}}}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
     let long = format!(r#"{{{secret},"text":"{}"}}"#, "y".repeat(MAX_BODY));
-    for message in [deep, long, format!("{{{secret}")] {
+    let cut = format!(r#"{{"id":7,"credentials":["{}"]}}"#, "hunter2 ".repeat(MAX_BODY / 8));
+    for message in [deep, long, cut, format!("{{{secret}")] {
         let journal = Journal::memory();
         journal.tap("a").message(Direction::Received, message.as_bytes());
         let written = String::from_utf8(journal.contents()).unwrap();

@@ -36,7 +36,8 @@ fn read_members(start: &[u8], head: &mut Head) -> Option<()> {
         }
         at = skip_space(start, at + 1);
         match key {
-            b"\"result\"" | b"\"error\"" => head.answers = true,
+            // Some libraries write every member, and `null` where there is nothing.
+            b"\"result\"" | b"\"error\"" if !start[at..].starts_with(b"null") => head.answers = true,
             b"\"method\"" => return None,
             _ => {}
         }

@@ -67,6 +67,7 @@ fn what_is_broken_and_no_answer_fails_nothing() {
     for noise in [
         r#"{"jsonrpc":"2.0","id":ID,"method":"x","result":[}"#,
         r#"{"jsonrpc":"2.0","id":ID,"method":"x","result":{}}"#,
+        r#"{"error":null,"id":ID,"jsonrpc":"2.0","method":"x","params":null,"result":null}"#,
         r#"{"jsonrpc":"2.0","id":ID,"params":[}"#,
         r#"{"jsonrpc":"2.0","id":"ID","result":[}"#,
         r#"[{"jsonrpc":"2.0","id":ID,"method":"x"}]"#,
