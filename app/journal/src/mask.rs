@@ -267,7 +267,9 @@ mod tests {
     fn masking_twice_changes_nothing() {
         let mask = Mask::default();
         let once = mask
-            .json(br#"{"password":"hunter2","t":"token=abcdefghij"}"#)
+            .json(
+                br#"{"password":"hunter2","t":"token=abcdefghij secret: Bearer abc, token: \"a\" \"otp\":{\"b\":1}"}"#,
+            )
             .unwrap()
             .0;
         assert_eq!(mask.json(once.as_bytes()), Some((once.clone(), 0)));

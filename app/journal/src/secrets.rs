@@ -434,6 +434,10 @@ fn assigned(text: &str, mark: usize) -> Option<Range<usize>> {
         start += scheme;
         start += blanks(bytes, start);
     }
+    // A blank stands in it: its first word is not the value.
+    if STAND_INS.iter().any(|said| text[start..].starts_with(said)) {
+        return None;
+    }
     let stops = |b: &u8| b.is_ascii_whitespace() || b",;&)}]<>\"'\\".contains(b);
     let end = start + bytes[start..].iter().take_while(|b| !stops(b)).count();
     (end > start).then_some(start..end)
