@@ -1,8 +1,10 @@
 //! A server that listens on a port of this machine, as a process of its own.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Node and Python take their time to start on a loaded machine.
@@ -18,8 +20,23 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Starts the command and waits until it says an address of this machine.
+    /// Starts the command and waits until it says an address of this machine, one that no server had before it: a client
+    /// remembers which servers are legacy by their address, and the system gives a port again once its server is gone.
     pub(super) fn start(mut command: Command) -> Self {
+        static USED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+        let mut refused = Vec::new();
+        loop {
+            let listening = Self::begin(&mut command);
+            let mut used = USED.lock().unwrap_or_else(PoisonError::into_inner);
+            if used.insert(listening.origin.clone()) {
+                return listening;
+            }
+            // It keeps its port until another one has come.
+            refused.push(listening);
+        }
+    }
+
+    fn begin(command: &mut Command) -> Self {
         // Some servers end with their stdin, so that none outlives a test that was killed.
         let piped = command
             .stdin(Stdio::piped())

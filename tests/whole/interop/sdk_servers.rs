@@ -2,6 +2,7 @@
 //! keeps nothing and answers with JSON.
 
 use std::process::Command;
+use std::time::Duration;
 
 use trunkline::proto::client::Opening;
 use trunkline::types::{Era, Revision};
@@ -34,7 +35,11 @@ pub(super) async fn every_revision(url: &str, newest: Revision, features: impl F
         let client = Client::http(url).opening(Opening::Fixed(revision));
         exchange(client, revision, &features(revision)).await;
     }
-    exchange(Client::http(url), newest, &features(newest)).await;
+    // On a loaded machine a server may be silent for longer than a client waits that takes silence for an older era.
+    let unasked = Client::http(url)
+        .probe(Duration::from_secs(60))
+        .handshake(Duration::from_secs(60));
+    exchange(unasked, newest, &features(newest)).await;
 }
 
 fn legacy() -> impl Iterator<Item = Revision> {
