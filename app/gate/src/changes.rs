@@ -1,7 +1,8 @@
 //! A server's list of tools that changes while it is in use.
 //!
 //! What a person or a rule said yes to is a definition. So where a server tells that its list has changed, the list is
-//! read again before the next call: once, however many notices came, and by one caller, however many wait; where it fails, it fails for all of them.
+//! read again before the next call: once, however many notices came, and by one caller, however many wait. Where it
+//! fails, it fails for all of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

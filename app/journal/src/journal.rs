@@ -16,7 +16,7 @@ use trunkline_transport::{Direction, Tap};
 use crate::key_lines::KeyLines;
 use crate::line::{BEGINNING, FORMAT, GENESIS, MAX_BODY, Quoted, chain, seal, sha256};
 use crate::mask::Mask;
-use crate::secrets::{STAND_INS, stand_in};
+use crate::secrets::{ends_with_stand_in, stand_in};
 use crate::time::Stamp;
 
 /// A journal in memory holds at most this many bytes; entries beyond it are counted as lost.
@@ -267,16 +267,15 @@ impl Tap for ConnectionTap {
         } else {
             None
         };
+        let head = format_args!(",\"connection\":{name}{revision},\"direction\":\"{way}\"");
         if let Some((json, count)) = json {
             let count = Masked(count);
-            let rest =
-                format_args!(",\"connection\":{name}{revision},\"direction\":\"{way}\",\"message\":{json}{count}");
-            self.inner.write("message", rest);
+            self.inner
+                .write("message", format_args!("{head},\"message\":{json}{count}"));
         } else {
             let text = Text::of(&mask, message);
             let count = Masked(text.masked);
-            let rest = format_args!(",\"connection\":{name}{revision},\"direction\":\"{way}\",{text}{count}");
-            self.inner.write("message", rest);
+            self.inner.write("message", format_args!("{head},{text}{count}"));
         }
     }
 
@@ -315,7 +314,7 @@ impl<'a> Text<'a> {
         let (shown, masked) = mask.text(&beginning);
         let mut shown = shown.into_owned();
         // One that goes on behind it is masked to its end, and is no surplus.
-        let mut end = if STAND_INS.iter().any(|said| shown.ends_with(said)) {
+        let mut end = if ends_with_stand_in(&shown) {
             shown.len().min(BEGINNING)
         } else {
             shown.len().saturating_sub(BEGINNING)
@@ -366,7 +365,6 @@ impl Inner {
     }
 
     fn text_line(&self, kind: &str, name: &str, line: &[u8]) {
-        let mask = self.mask();
         let text = if self.keys.go_on(&format!("{kind} {name}"), line) {
             Text {
                 shown: stand_in(String::from_utf8_lossy(line).chars().count()).into(),
@@ -375,7 +373,7 @@ impl Inner {
                 masked: 1,
             }
         } else {
-            Text::of(&mask, line)
+            Text::of(&self.mask(), line)
         };
         let count = Masked(text.masked);
         self.write(kind, format_args!(",\"connection\":{name},{text}{count}"));

@@ -80,12 +80,6 @@ pub(crate) fn parts(line: &[u8]) -> Option<Parts<'_>> {
     Some(Parts { body, hash, seq })
 }
 
-/// Appends `text` as a JSON string, quotes included.
-pub(crate) fn push_string(out: &mut String, text: &str) {
-    // Writing into memory cannot fail.
-    let _ = write!(out, "{}", Quoted(text));
-}
-
 /// A text that shows itself as a JSON string, quotes included.
 pub(crate) struct Quoted<'a>(pub(crate) &'a str);
 
@@ -149,8 +143,7 @@ mod tests {
     #[test]
     fn strings_are_escaped_as_serde_json_reads_them() {
         let text = "tab\t quote\" back\\ bell\u{7} 서울 \u{2028} \r\n\u{0}";
-        let mut out = String::new();
-        push_string(&mut out, text);
+        let out = Quoted(text).to_string();
         assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text);
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-use crate::line::push_string;
+use crate::line::Quoted;
 use crate::secrets::{SHORTEST_KNOWN, is_stand_in, spans, stand_in};
 use crate::walk::walk;
 
@@ -60,8 +60,7 @@ impl Mask {
             return;
         }
         self.values += 1;
-        let mut escaped = String::new();
-        push_string(&mut escaped, secret);
+        let escaped = Quoted(secret).to_string();
         self.add_form(&escaped[1..escaped.len() - 1]);
         for line in secret.lines().take(MOST_LINES) {
             self.add_form(line);

@@ -222,7 +222,7 @@ fn is_plain_secret_name(plain: &[u8]) -> bool {
 }
 
 /// What may stand in place of a secret.
-pub(crate) const STAND_INS: [&str; 6] = [
+const STAND_INS: [&str; 6] = [
     "[masked 1-8]",
     "[masked 9-16]",
     "[masked 17-32]",
@@ -248,6 +248,14 @@ pub(crate) fn stand_in(characters: usize) -> &'static str {
 /// Whether `text` is one of the texts of [`stand_in`].
 pub(crate) fn is_stand_in(text: &str) -> bool {
     STAND_INS.contains(&text)
+}
+
+fn begins_with_stand_in(text: &str) -> bool {
+    STAND_INS.iter().any(|said| text.starts_with(said))
+}
+
+pub(crate) fn ends_with_stand_in(text: &str) -> bool {
+    STAND_INS.iter().any(|said| text.ends_with(said))
 }
 
 /// The secrets in a text, in order, none overlapping another.
@@ -415,7 +423,7 @@ fn assigned(text: &str, mark: usize) -> Option<Range<usize>> {
         return None;
     }
     let mut start = mark + 1 + blanks(bytes, mark + 1);
-    let slashes = bytes[start..].iter().take_while(|&&b| b == b'\\').count();
+    let slashes = slashes(bytes, start);
     if let Some(&quote @ (b'"' | b'\'')) = bytes.get(start + slashes) {
         start += slashes + 1;
         return Some(start..closing_quote(bytes, start, quote, slashes));
@@ -435,7 +443,7 @@ fn assigned(text: &str, mark: usize) -> Option<Range<usize>> {
         start += blanks(bytes, start);
     }
     // A blank stands in it: its first word is not the value.
-    if STAND_INS.iter().any(|said| text[start..].starts_with(said)) {
+    if begins_with_stand_in(&text[start..]) {
         return None;
     }
     let stops = |b: &u8| b.is_ascii_whitespace() || b",;&)}]<>\"'\\".contains(b);
@@ -457,7 +465,7 @@ fn nested(text: &str, mark: usize) -> Option<Range<usize>> {
     let is_json = begun.is_empty()
         || begun.starts_with(|c: char| c.is_ascii_digit() || "\"\\{[}]-".contains(c))
         || ["true", "false", "null"].iter().any(|word| begun.starts_with(word));
-    if !is_json || STAND_INS.iter().any(|said| text[open..].starts_with(said)) {
+    if !is_json || begins_with_stand_in(&text[open..]) {
         return None;
     }
     let level = name.len() - name.trim_end_matches('\\').len();
@@ -466,6 +474,10 @@ fn nested(text: &str, mark: usize) -> Option<Range<usize>> {
 
 fn blanks(bytes: &[u8], from: usize) -> usize {
     bytes[from..].iter().take_while(|&&b| matches!(b, b' ' | b'\t')).count()
+}
+
+fn slashes(bytes: &[u8], from: usize) -> usize {
+    bytes[from..].iter().take_while(|&&b| b == b'\\').count()
 }
 
 /// The name that ends before `mark`, quotes, escapes and blanks left aside.
@@ -506,12 +518,11 @@ fn closing_quote(bytes: &[u8], start: usize, quote: u8, slashes: usize) -> usize
 /// Where the bracket before `start` is closed, in JSON whose quotes stand behind `level` backslashes; the end of the text,
 /// or of the text that it stands in, when it is not.
 fn closing_bracket(bytes: &[u8], start: usize, level: usize) -> usize {
-    let slashes = |from: usize| bytes[from..].iter().take_while(|&&byte| byte == b'\\').count();
     let (mut at, mut depth) = (start, 0_usize);
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'"' | b'\\' => {
-                let run = slashes(at);
+                let run = slashes(bytes, at);
                 if bytes.get(at + run) != Some(&b'"') {
                     at += run;
                     continue;
@@ -520,7 +531,7 @@ fn closing_bracket(bytes: &[u8], start: usize, level: usize) -> usize {
                     return at;
                 }
                 let end = closing_quote(bytes, at + run + 1, b'"', level);
-                if slashes(end) < level || end == bytes.len() {
+                if slashes(bytes, end) < level || end == bytes.len() {
                     return end;
                 }
                 at = end + level;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use memchr::memmem::Finder;
 use memchr::{memchr, memchr2};
 
-use crate::line::{MAX_DEPTH, push_string};
+use crate::line::{MAX_DEPTH, Quoted};
 use crate::mask::without;
 use crate::secrets::{is_secret_name, is_stand_in, spans, stand_in};
 
@@ -298,7 +298,7 @@ impl<'a> Walk<'a, '_> {
     fn hide(&mut self, token: &str, text: &str) {
         self.replace(token);
         if text.is_empty() || is_stand_in(text) {
-            push_string(&mut self.out, text);
+            let _ = write!(self.out, "{}", Quoted(text));
             return;
         }
         self.count += 1;
@@ -317,7 +317,7 @@ impl<'a> Walk<'a, '_> {
         if let Some((masked, count)) = without(text, found) {
             self.count += count;
             self.replace(token.text);
-            push_string(&mut self.out, &masked);
+            let _ = write!(self.out, "{}", Quoted(&masked));
         }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Node and Python take their time to start on a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Node and Python take their time to start, and to answer, on a loaded machine.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The process is gone when this is, whatever becomes of the test.
 pub(super) struct Listening {

@@ -2,7 +2,6 @@
 //! keeps nothing and answers with JSON.
 
 use std::process::Command;
-use std::time::Duration;
 
 use trunkline::proto::client::Opening;
 use trunkline::types::{Era, Revision};
@@ -12,7 +11,7 @@ use super::at;
 use super::cut::Cut;
 use super::exchange::Feature::{self, Changes, Progress, Questions, Resumption};
 use super::exchange::exchange;
-use super::listening::Listening;
+use super::listening::{Listening, PATIENCE};
 
 fn start(interpreter: &str, script: &str, mode: &str) -> Listening {
     let mut command = Command::new(at(interpreter));
@@ -35,10 +34,8 @@ pub(super) async fn every_revision(url: &str, newest: Revision, features: impl F
         let client = Client::http(url).opening(Opening::Fixed(revision));
         exchange(client, revision, &features(revision)).await;
     }
-    // On a loaded machine a server may be silent for longer than a client waits that takes silence for an older era.
-    let unasked = Client::http(url)
-        .probe(Duration::from_secs(60))
-        .handshake(Duration::from_secs(60));
+    // A client takes silence for an older era.
+    let unasked = Client::http(url).probe(PATIENCE).handshake(PATIENCE);
     exchange(unasked, newest, &features(newest)).await;
 }
 

@@ -58,6 +58,14 @@ impl Approver for Slow {
     }
 }
 
+#[track_caller]
+fn assert_refused(outcome: &Outcome, why: &str) {
+    assert!(
+        matches!(outcome, Outcome::Refused { reason } if reason.contains(why)),
+        "{outcome:?}"
+    );
+}
+
 async fn called(gate: &Gate, name: &str) -> Outcome {
     gate.call(Proposal::new(name, nothing())).await.outcome
 }
@@ -73,10 +81,7 @@ async fn a_tool_that_turns_destructive_is_asked_about_after_one_look_at_the_list
 
     let (first, second) = tokio::join!(called(&gate, "s__t"), called(&gate, "s__t"));
     for outcome in [first, second] {
-        assert!(
-            matches!(&outcome, Outcome::Refused { reason } if reason.contains("approval")),
-            "{outcome:?}"
-        );
+        assert_refused(&outcome, "approval");
     }
     let gone = called(&gate, "s__w").await;
     assert!(
@@ -100,10 +105,7 @@ async fn a_yes_to_a_definition_that_changed_meanwhile_is_void() {
         assert!(called(&gate, "s__look").await.succeeded());
         slow.0.notify_one();
     });
-    assert!(
-        matches!(&asked, Outcome::Refused { reason } if reason.contains("has changed since")),
-        "{asked:?}"
-    );
+    assert_refused(&asked, "has changed since");
     assert_eq!(seen.params("tools/call").len(), 1, "only `look` was sent");
     slow.0.notify_one();
     assert!(called(&gate, "s__w").await.succeeded(), "asked about as it is now");
@@ -121,10 +123,7 @@ async fn a_changed_list_that_cannot_be_read_lets_nothing_through() {
     assert!(called(&gate, "s__look").await.succeeded());
     for _ in 0..2 {
         let refused = called(&gate, "s__t").await;
-        assert!(
-            matches!(&refused, Outcome::Refused { reason } if reason.contains("cannot be read again")),
-            "{refused:?}"
-        );
+        assert_refused(&refused, "cannot be read again");
     }
     assert_eq!(seen.params("tools/call").len(), 1);
 }
@@ -146,10 +145,7 @@ async fn all_who_wait_for_a_list_that_never_comes_wait_once() {
     let began = Instant::now();
     let all = tokio::join!(called(&gate, "s__t"), called(&gate, "s__t"), called(&gate, "s__t"));
     for outcome in [all.0, all.1, all.2] {
-        assert!(
-            matches!(&outcome, Outcome::Refused { reason } if reason.contains("cannot be read again")),
-            "{outcome:?}"
-        );
+        assert_refused(&outcome, "cannot be read again");
     }
     assert!(waited(began) < one * 2, "{:?}, and one alone {one:?}", waited(began));
     assert_eq!(
