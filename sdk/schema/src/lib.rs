@@ -20,6 +20,7 @@
 mod cost;
 mod expand;
 mod pattern;
+mod plain;
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -27,6 +28,7 @@ use std::sync::OnceLock;
 use expand::Expansion;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, Validator};
+use plain::Plain;
 use serde_json::Value;
 
 /// How deep the objects and arrays of a schema may be nested.
@@ -58,6 +60,8 @@ const DIALECTS: [&str; 5] = [
 /// A schema that is ready to check values.
 #[derive(Debug)]
 pub struct Schema {
+    /// How most values are checked, where the schema is simple enough.
+    plain: Option<Plain>,
     /// The schema as it is compiled.
     counted: Value,
     validator: OnceLock<Result<Validator, SchemaError>>,
@@ -120,12 +124,16 @@ impl fmt::Display for Mismatch {
 impl std::error::Error for Mismatch {}
 
 impl Schema {
-    /// Compiles a schema.
+    /// Compiles a schema. One of types, members, choices and bounds only, as most are, waits for the first value that
+    /// does not fit: it needs no compilation to be known as valid, nor to see that a value fits.
     ///
     /// # Errors
     /// If it is not valid, too large, of an unknown dialect, or refers to something outside.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         let prepared = Self::prepare(schema)?;
+        if prepared.plain.is_some() {
+            return Ok(prepared);
+        }
         match prepared.validator() {
             Ok(_) => Ok(prepared),
             Err(error) => Err(error.clone()),
@@ -167,6 +175,7 @@ impl Schema {
         let expansion = expand::expand(schema)?;
         let backtracks = pattern::needs_backtracking(schema);
         Ok(Self {
+            plain: Plain::read(schema),
             counted: cost::counted(schema),
             validator: OnceLock::new(),
             backtracks,
@@ -192,6 +201,9 @@ impl Schema {
     /// # Errors
     /// Where the value does not fit.
     pub fn check(&self, value: &Value) -> Result<(), Mismatch> {
+        if self.plain.as_ref().is_some_and(|plain| plain.fits(value)) {
+            return Ok(());
+        }
         if self.backtracks && pattern::longest_text(value) > MAX_BACKTRACKED_TEXT {
             let why = format!("a text is longer than {MAX_BACKTRACKED_TEXT} bytes, too long for the schema's pattern");
             return Err(Mismatch { places: vec![why] });
