@@ -81,7 +81,7 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
 
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         let value = serde_json::to_value(&self.0).map_err(ToolError::internal)?;
-        let text = value.to_string();
+        let text = serde_json::to_string(&value).map_err(ToolError::internal)?;
         Ok(CallToolResult {
             structured_content: Some(value),
             ..CallToolResult::text_result(text)
