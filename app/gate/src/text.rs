@@ -3,6 +3,7 @@
 //! A server's text may hold escape codes that clear a screen, set a title, hide a link or write over what was said
 //! before, and characters that nobody sees. None of them reaches a terminal or a model as they are.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -152,13 +153,14 @@ pub fn visible_json_text(json: &str) -> String {
     shown
 }
 
-/// Cleans every text inside a value, and the names of its members.
-pub fn clean_value(value: &Value, flags: &mut BTreeSet<Flag>) -> Value {
-    // A copy of the whole costs less than one that is built member by member.
+/// Cleans every text inside a value, and the names of its members. Where there is nothing to clean, nearly always, it is
+/// not copied.
+pub fn clean_value<'a>(value: &'a Value, flags: &mut BTreeSet<Flag>) -> Cow<'a, Value> {
     if is_plain_value(value) {
-        return value.clone();
+        Cow::Borrowed(value)
+    } else {
+        Cow::Owned(cleaned_value(value, flags))
     }
-    cleaned_value(value, flags)
 }
 
 fn is_plain_value(value: &Value) -> bool {
@@ -341,11 +343,9 @@ mod tests {
     #[test]
     fn values_are_cleaned_all_through() {
         let mut flags = BTreeSet::new();
-        let cleaned = clean_value(
-            &json!({ "a\u{1b}": ["\u{9b}2J", 1, null, { "b": "\u{202e}" }] }),
-            &mut flags,
-        );
-        assert_eq!(cleaned, json!({ r"a\x1b": [r"\x9b2J", 1, null, { "b": r"\u{202e}" }] }));
+        let value = json!({ "a\u{1b}": ["\u{9b}2J", 1, null, { "b": "\u{202e}" }] });
+        let cleaned = clean_value(&value, &mut flags);
+        assert_eq!(*cleaned, json!({ r"a\x1b": [r"\x9b2J", 1, null, { "b": r"\u{202e}" }] }));
         assert_eq!(flags.len(), 2);
     }
 

@@ -161,7 +161,7 @@ fn read_out(language: Language, result: &CallResult) -> Turn {
     let korean = language == Language::Korean;
     Turn::GiveUp(match outcome {
         Outcome::Answered(answer) => {
-            let said = offline::answer(language, &answer.text, answer.structured.as_ref(), answer.is_error);
+            let said = offline::answer(language, &answer.text, answer.structured(), answer.is_error);
             if !answer.is_error {
                 return Turn::Say(said);
             }

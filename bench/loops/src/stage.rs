@@ -95,7 +95,7 @@ pub(crate) const LOOPS: &[Loop] = &[
                 let mut flags = BTreeSet::new();
                 let cleaned = clean(black_box(&text));
                 let structured = clean_value(black_box(&answer), &mut flags);
-                cleaned.text == text && structured == answer && flags.is_empty()
+                cleaned.text == text && *structured == answer && flags.is_empty()
             })
         },
     ),

@@ -111,7 +111,7 @@ fn tell(global: &Global, label: &str, outcome: &Outcome, output: &Output) {
             for flag in &answer.flags {
                 output.warning(&format!("{label}: {}", flag.text()));
             }
-            let text = match &answer.structured {
+            let text = match answer.structured() {
                 Some(structured) if answer.text.is_empty() => {
                     serde_json::to_string_pretty(structured).unwrap_or_default()
                 }

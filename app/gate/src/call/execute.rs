@@ -79,16 +79,16 @@ async fn wait(mut running: Call, server: &Server, tool: &OfferedTool, watch: &dy
     let mut stray = None;
     let began = Instant::now();
     let mut seconds = 0;
-    let of = one_line(tool.server(), 100);
-    let tool = one_line(&tool.definition().name, 100);
+    let of = || one_line(tool.server(), 100);
+    let name = || one_line(&tool.definition().name, 100);
     loop {
         tokio::select! {
             biased;
             progress = running.progress() => {
                 let Some(progress) = progress else { break };
                 watch.news(&News::Progress {
-                    server: of.clone(),
-                    tool: tool.clone(),
+                    server: of(),
+                    tool: name(),
                     progress: progress.progress.as_f64().unwrap_or_default(),
                     total: progress.total.and_then(|total| total.as_f64()),
                     message: progress.message.map(|message| one_line(&message, 200)),
@@ -97,11 +97,11 @@ async fn wait(mut running: Call, server: &Server, tool: &OfferedTool, watch: &dy
             () = tokio::time::sleep(LOOK) => {
                 if began.elapsed().as_secs() > seconds {
                     seconds = began.elapsed().as_secs();
-                    watch.news(&News::Running { server: of.clone(), tool: tool.clone(), seconds });
+                    watch.news(&News::Running { server: of(), tool: name(), seconds });
                 }
                 for noise in noise.take(server) {
                     watch.news(&News::Noise {
-                        server: of.clone(),
+                        server: of(),
                         text: one_line(&noise.to_string(), 300),
                     });
                     // With one call in flight there is only one that it can have been meant for.
@@ -118,7 +118,7 @@ async fn wait(mut running: Call, server: &Server, tool: &OfferedTool, watch: &dy
     let result = running.await;
     for noise in noise.take(server) {
         watch.news(&News::Noise {
-            server: of.clone(),
+            server: of(),
             text: one_line(&noise.to_string(), 300),
         });
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::Value;
 use trunkline_types::CallToolResult;
 
@@ -15,7 +15,7 @@ use crate::text::Flag;
 /// let refused = Outcome::Refused { reason: "the person refused this call".into() };
 /// assert!(refused.for_model().starts_with("The call was not made"));
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Outcome {
@@ -78,29 +78,59 @@ impl Outcome {
 }
 
 /// What a server answered, made fit to show.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Answer {
     /// The text, cleaned and cut to what a model is given.
     pub text: String,
-    /// The structured result, cleaned; none where it is too long to be given to a model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub structured: Option<Value>,
+    pub(crate) structured: Structured,
     /// Whether the tool says that it failed.
     pub is_error: bool,
     /// What was found in the text.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub flags: BTreeSet<Flag>,
     /// The result as it came.
-    #[serde(skip)]
     pub whole: CallToolResult,
 }
 
+/// What a model is given of a structured result.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Structured {
+    /// None came, or one that is too long.
+    Absent,
+    /// There was nothing to clean.
+    AsItCame,
+    Cleaned(Value),
+}
+
+impl Serialize for Answer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut answer = serializer.serialize_struct("Answer", 4)?;
+        answer.serialize_field("text", &self.text)?;
+        if let Some(structured) = self.structured() {
+            answer.serialize_field("structured", structured)?;
+        }
+        answer.serialize_field("is_error", &self.is_error)?;
+        if !self.flags.is_empty() {
+            answer.serialize_field("flags", &self.flags)?;
+        }
+        answer.end()
+    }
+}
+
 impl Answer {
+    /// The structured result, cleaned; none where it is too long to be given to a model.
+    pub fn structured(&self) -> Option<&Value> {
+        match &self.structured {
+            Structured::Absent => None,
+            Structured::AsItCame => self.whole.structured_content.as_ref(),
+            Structured::Cleaned(cleaned) => Some(cleaned),
+        }
+    }
+
     fn for_model(&self) -> String {
         let mut said = self.text.clone();
         if said.is_empty() {
-            said = match &self.structured {
+            said = match self.structured() {
                 Some(structured) => structured.to_string(),
                 None => "The tool gave nothing back.".to_owned(),
             };

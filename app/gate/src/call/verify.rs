@@ -9,6 +9,7 @@ use serde_json::Value;
 use trunkline_client::CallError;
 use trunkline_types::{CallToolResult, Content, ResourceContents};
 
+use super::outcome::Structured;
 use super::{Answer, Outcome};
 use crate::text::{Flag, clean, clean_value, one_line};
 
@@ -56,13 +57,18 @@ fn answer(result: CallToolResult, max_text: usize) -> Answer {
     let (text, cut) = cut(cleaned.text, max_text);
     let structured = result.structured_content.as_ref();
     let structured = structured.map(|value| clean_value(value, &mut flags));
-    let too_long = structured.as_ref().is_some_and(|value| length(value) > max_text);
+    let too_long = structured.as_deref().is_some_and(|value| length(value) > max_text);
     if cut || too_long {
         flags.insert(Flag::Cut);
     }
+    let structured = match structured.filter(|_| !too_long) {
+        None => Structured::Absent,
+        Some(Cow::Borrowed(_)) => Structured::AsItCame,
+        Some(Cow::Owned(cleaned)) => Structured::Cleaned(cleaned),
+    };
     Answer {
         text,
-        structured: structured.filter(|_| !too_long),
+        structured,
         is_error: result.failed(),
         flags,
         whole: result,
@@ -169,7 +175,7 @@ mod tests {
         result.structured_content = Some(json!({ "name": "a\u{202e}" }));
         let answer = answered(result.clone(), 1000);
         assert_eq!(answer.text, r"ok\x1b[2J");
-        assert_eq!(answer.structured, Some(json!({ "name": r"a\u{202e}" })));
+        assert_eq!(answer.structured(), Some(&json!({ "name": r"a\u{202e}" })));
         assert_eq!(answer.flags.len(), 2);
         assert_eq!(answer.whole, result);
         assert!(
@@ -185,7 +191,7 @@ mod tests {
         result.structured_content = Some(json!({ "long": "x".repeat(40) }));
         let answer = answered(result, 10);
         assert_eq!(answer.text, "가가가\n[cut here: 9 of 30 bytes]");
-        assert_eq!(answer.structured, None);
+        assert_eq!(answer.structured(), None);
         assert_eq!(answer.flags, BTreeSet::from([Flag::Cut]));
         assert_eq!(answer.whole.text().chars().count(), 10);
         let exact = answered(CallToolResult::text_result("x".repeat(10)), 10);
