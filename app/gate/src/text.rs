@@ -345,7 +345,10 @@ mod tests {
         let mut flags = BTreeSet::new();
         let value = json!({ "a\u{1b}": ["\u{9b}2J", 1, null, { "b": "\u{202e}" }] });
         let cleaned = clean_value(&value, &mut flags);
-        assert_eq!(*cleaned, json!({ r"a\x1b": [r"\x9b2J", 1, null, { "b": r"\u{202e}" }] }));
+        assert_eq!(
+            *cleaned,
+            json!({ r"a\x1b": [r"\x9b2J", 1, null, { "b": r"\u{202e}" }] })
+        );
         assert_eq!(flags.len(), 2);
     }
 

@@ -182,9 +182,9 @@ impl Inner {
     pub(crate) async fn send(
         &self,
         method: Method,
-        params: Extra,
-        options: RequestOptions,
-        progress: Option<FeedWriter<Progress>>,
+        params: &Arc<Extra>,
+        options: &RequestOptions,
+        progress: Option<&FeedWriter<Progress>>,
     ) -> Result<Outcome, CallError> {
         let (reply, answer) = oneshot::channel();
         let mut pending = Pending {
@@ -192,11 +192,14 @@ impl Inner {
             control: &self.control,
             answered: false,
         };
-        let waiting = Waiting::Call { reply, progress };
+        let waiting = Waiting::Call {
+            reply,
+            progress: progress.cloned(),
+        };
         self.submit(Submit {
             method,
-            params,
-            options,
+            params: Arc::clone(params),
+            options: options.clone(),
             waiting,
         })
         .await?;
@@ -213,7 +216,11 @@ impl Inner {
         options: &RequestOptions,
         progress: Option<FeedWriter<Progress>>,
     ) -> Result<Box<RawValue>, CallError> {
-        match self.exchange_rounds(method, params, options, progress).await? {
+        let params = Arc::new(params);
+        match self
+            .exchange_rounds(method, &params, options, progress.as_ref())
+            .await?
+        {
             Exchanged::Complete(result) => Ok(result),
             Exchanged::Task(_) => Err(CallError::Invalid(format!("`{method}` became a task"))),
         }
@@ -224,27 +231,24 @@ impl Inner {
     pub(crate) async fn exchange_rounds(
         &self,
         method: Method,
-        params: Extra,
+        params: &Arc<Extra>,
         options: &RequestOptions,
-        progress: Option<FeedWriter<Progress>>,
+        progress: Option<&FeedWriter<Progress>>,
     ) -> Result<Exchanged, CallError> {
         let may_ask = self.agreement.profile.input_required
             && matches!(method, Method::CallTool | Method::GetPrompt | Method::ReadResource);
-        let again = may_ask.then(|| params.clone());
-        let mut params = params;
+        let mut attempt = Arc::clone(params);
         for round in 0.. {
-            match self.deliver(method, params, options, progress.as_ref()).await? {
+            match self.deliver(method, &attempt, options, progress).await? {
                 Outcome::Complete(result) => return Ok(Exchanged::Complete(result)),
                 Outcome::Task(created) => return Ok(Exchanged::Task(created)),
                 Outcome::InputRequired(_) if round == MAX_ROUNDS => break,
+                Outcome::InputRequired(_) if !may_ask => {
+                    return Err(CallError::Invalid(format!("`{method}` cannot ask for input")));
+                }
                 Outcome::InputRequired(wanted) => {
-                    let Some(again) = &again else {
-                        return Err(CallError::Invalid(format!("`{method}` cannot ask for input")));
-                    };
-                    params = self
-                        .answered(again.clone(), *wanted)
-                        .await
-                        .map_err(CallError::Unanswered)?;
+                    let answered = self.answered((**params).clone(), *wanted).await;
+                    attempt = answered.map_err(CallError::Unanswered)?.into();
                 }
             }
         }

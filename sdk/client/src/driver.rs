@@ -202,7 +202,7 @@ impl<T: Transport> Driver<T> {
             params.insert("uri".to_owned(), uri.into());
             self.submit(Submit {
                 method: Method::Unsubscribe,
-                params,
+                params: params.into(),
                 options: RequestOptions::default(),
                 waiting: Waiting::Nobody,
             });

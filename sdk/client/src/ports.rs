@@ -27,7 +27,8 @@ pub(crate) enum Outcome {
 /// A request on its way to the connection.
 pub(crate) struct Submit {
     pub(crate) method: Method,
-    pub(crate) params: Extra,
+    /// Shared with who may have to send them again.
+    pub(crate) params: Arc<Extra>,
     pub(crate) options: RequestOptions,
     pub(crate) waiting: Waiting,
 }
@@ -48,7 +49,7 @@ pub(crate) struct Stream {
     pub(crate) opened: Option<oneshot::Sender<Result<SubscriptionFilter, CallError>>>,
     pub(crate) feed: FeedWriter<Notice>,
     /// What it was opened with, to open it again.
-    pub(crate) wanted: Extra,
+    pub(crate) wanted: Arc<Extra>,
     pub(crate) backoff: Backoff,
 }
 

@@ -1,5 +1,6 @@
 //! What is sent once more over HTTP, where one request can fail and the connection goes on.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use trunkline_proto::client::RequestOptions;
@@ -36,21 +37,19 @@ impl Inner {
     pub(crate) async fn deliver(
         &self,
         method: Method,
-        params: Extra,
+        params: &Arc<Extra>,
         options: &RequestOptions,
         progress: Option<&FeedWriter<Progress>>,
     ) -> Result<Outcome, CallError> {
         if self.over_http && is_safe(method) {
-            let sent = self
-                .send(method, params.clone(), options.clone(), progress.cloned())
-                .await;
+            let sent = self.send(method, params, options, progress).await;
             let broke_off =
                 matches!(&sent, Err(CallError::Undelivered(why)) if why.may_have_run && why.status.is_none());
             if !broke_off {
                 return sent;
             }
         }
-        self.send(method, params, options.clone(), progress.cloned()).await
+        self.send(method, params, options, progress).await
     }
 
     /// Calls a tool. If its headers do not fit, its definition has changed: the tools are listed again, from which
@@ -62,19 +61,17 @@ impl Inner {
         options: &RequestOptions,
         progress: Option<FeedWriter<Progress>>,
     ) -> Result<Exchanged, CallError> {
-        let again = self.mirrors().then(|| params.clone());
-        let sent = self.exchange_rounds(Method::CallTool, params, options, progress.clone());
+        let params = Arc::new(params);
+        let sent = self.exchange_rounds(Method::CallTool, &params, options, progress.as_ref());
         let refused = match sent.await {
-            Err(CallError::Refused(error)) if error.code == code::HEADER_MISMATCH => error,
+            Err(CallError::Refused(error)) if error.code == code::HEADER_MISMATCH && self.mirrors() => error,
             other => return other,
-        };
-        let Some(params) = again else {
-            return Err(CallError::Refused(refused));
         };
         self.state.tools.fetch_add(1, Ordering::Release);
         if self.list::<Tool>().await.is_err() {
             return Err(CallError::Refused(refused));
         }
-        self.exchange_rounds(Method::CallTool, params, options, progress).await
+        self.exchange_rounds(Method::CallTool, &params, options, progress.as_ref())
+            .await
     }
 }

@@ -1,5 +1,6 @@
 //! Listening to changes, in both eras.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -65,7 +66,7 @@ impl Submit {
     pub(crate) fn listen(stream: Box<Stream>) -> Self {
         Self {
             method: Method::Listen,
-            params: stream.wanted.clone(),
+            params: Arc::clone(&stream.wanted),
             // It is answered when it ends, which may be never.
             options: RequestOptions {
                 timeouts: Some(Timeouts::fixed(Duration::MAX)),
@@ -92,7 +93,7 @@ impl Inner {
         let stream = Stream {
             opened: Some(opened),
             feed: writer,
-            wanted: params,
+            wanted: params.into(),
             backoff: Backoff::new(REOPEN_FIRST, REOPEN_MOST),
         };
         let opening = async {

@@ -76,7 +76,7 @@ impl<T: Transport> Driver<T> {
         params.insert(key.to_owned(), value);
         self.submit(Submit {
             method,
-            params,
+            params: params.into(),
             options: RequestOptions::default(),
             waiting: Waiting::Nobody,
         });

@@ -178,7 +178,7 @@ impl Submit {
     pub(crate) fn cancel_task(id: &str) -> Self {
         Self {
             method: Method::CancelTask,
-            params: task_params(id),
+            params: task_params(id).into(),
             options: RequestOptions::default(),
             waiting: Waiting::Nobody,
         }
