@@ -60,11 +60,16 @@ const DIALECTS: [&str; 5] = [
 /// A schema that is ready to check values.
 #[derive(Debug)]
 pub struct Schema {
+    source: Value,
     /// How most values are checked, where the schema is simple enough.
     plain: Option<Plain>,
-    /// The schema as it is compiled.
-    counted: Value,
-    validator: OnceLock<Result<Validator, SchemaError>>,
+    compiled: OnceLock<Result<Compiled, SchemaError>>,
+}
+
+/// What it takes to check any value, and to say where it does not fit.
+#[derive(Debug)]
+struct Compiled {
+    validator: Validator,
     /// Whether a pattern needs backtracking, so that texts must be short.
     backtracks: bool,
     expansion: Expansion,
@@ -131,13 +136,12 @@ impl Schema {
     /// If it is not valid, too large, of an unknown dialect, or refers to something outside.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         let prepared = Self::prepare(schema)?;
-        if prepared.plain.is_some() {
-            return Ok(prepared);
+        if prepared.plain.is_none()
+            && let Err(error) = prepared.compiled()
+        {
+            return Err(error.clone());
         }
-        match prepared.validator() {
-            Ok(_) => Ok(prepared),
-            Err(error) => Err(error.clone()),
-        }
+        Ok(prepared)
     }
 
     /// Takes the schema of a Rust type. It is within its bounds, but it is compiled only when the first value is
@@ -159,40 +163,36 @@ impl Schema {
             return Err(SchemaError::NotASchema);
         }
         check_bounds(schema)?;
-        if let Some(dialect) = schema.get("$schema") {
-            let name = dialect.as_str().unwrap_or_default();
-            let bare = name
-                .trim_start_matches("https://")
-                .trim_start_matches("http://")
-                .trim_end_matches('#');
-            if !DIALECTS.contains(&bare) {
-                return Err(SchemaError::UnknownDialect(dialect.to_string()));
+        let plain = Plain::read(schema, dialect(schema)?);
+        if plain.is_none() {
+            if let Some(target) = external_reference(schema) {
+                return Err(SchemaError::ExternalReference(target));
             }
+            expand::expand(schema)?;
         }
-        if let Some(target) = external_reference(schema) {
-            return Err(SchemaError::ExternalReference(target));
-        }
-        let expansion = expand::expand(schema)?;
-        let backtracks = pattern::needs_backtracking(schema);
         Ok(Self {
-            plain: Plain::read(schema),
-            counted: cost::counted(schema),
-            validator: OnceLock::new(),
-            backtracks,
-            expansion,
+            source: schema.clone(),
+            plain,
+            compiled: OnceLock::new(),
         })
     }
 
-    fn validator(&self) -> &Result<Validator, SchemaError> {
-        self.validator.get_or_init(|| {
-            let options = if self.backtracks {
+    fn compiled(&self) -> &Result<Compiled, SchemaError> {
+        self.compiled.get_or_init(|| {
+            let backtracks = pattern::needs_backtracking(&self.source);
+            let options = if backtracks {
                 jsonschema::options().with_pattern_options(PatternOptions::fancy_regex())
             } else {
                 jsonschema::options().with_pattern_options(PatternOptions::regex())
             };
-            cost::counting(options)
-                .build(&self.counted)
-                .map_err(|error| SchemaError::Invalid(clip(&error.to_string())))
+            let validator = cost::counting(options)
+                .build(&cost::counted(&self.source))
+                .map_err(|error| SchemaError::Invalid(clip(&error.to_string())))?;
+            Ok(Compiled {
+                validator,
+                backtracks,
+                expansion: expand::expand(&self.source)?,
+            })
         })
     }
 
@@ -204,18 +204,19 @@ impl Schema {
         if self.plain.as_ref().is_some_and(|plain| plain.fits(value)) {
             return Ok(());
         }
-        if self.backtracks && pattern::longest_text(value) > MAX_BACKTRACKED_TEXT {
-            let why = format!("a text is longer than {MAX_BACKTRACKED_TEXT} bytes, too long for the schema's pattern");
-            return Err(Mismatch { places: vec![why] });
-        }
-        let validator = match self.validator() {
-            Ok(validator) => validator,
+        let compiled = match self.compiled() {
+            Ok(compiled) => compiled,
             Err(error) => {
                 return Err(Mismatch {
                     places: vec![error.to_string()],
                 });
             }
         };
+        if compiled.backtracks && pattern::longest_text(value) > MAX_BACKTRACKED_TEXT {
+            let why = format!("a text is longer than {MAX_BACKTRACKED_TEXT} bytes, too long for the schema's pattern");
+            return Err(Mismatch { places: vec![why] });
+        }
+        let validator = &compiled.validator;
         let (valid, within) = cost::bounded(|| validator.is_valid(value));
         if !within {
             return Err(Mismatch {
@@ -226,7 +227,7 @@ impl Schema {
             return Ok(());
         }
         // Naming every mismatch follows every branch, which the check itself did not have to.
-        if !self.expansion.within(MAX_NAMING, value) {
+        if !compiled.expansion.within(MAX_NAMING, value) {
             return Err(Mismatch {
                 places: vec!["the value does not fit its schema, which is too intricate to say where".to_owned()],
             });
@@ -265,6 +266,21 @@ fn clip(text: &str) -> String {
     } else {
         text.chars().take(MOST).chain("…".chars()).collect()
     }
+}
+
+/// The dialect that a schema names, as one of [`DIALECTS`], or the newest.
+fn dialect(schema: &Value) -> Result<&'static str, SchemaError> {
+    let Some(named) = schema.get("$schema") else {
+        return Ok(DIALECTS[0]);
+    };
+    let bare = named
+        .as_str()
+        .unwrap_or_default()
+        .trim_start_matches("https://")
+        .trim_start_matches("http://")
+        .trim_end_matches('#');
+    let known = DIALECTS.into_iter().find(|dialect| *dialect == bare);
+    known.ok_or_else(|| SchemaError::UnknownDialect(named.to_string()))
 }
 
 fn check_bounds(schema: &Value) -> Result<(), SchemaError> {
@@ -330,9 +346,9 @@ mod tests {
     #[test]
     fn the_schema_of_a_type_is_compiled_when_it_is_needed() {
         let schema = Schema::of_type(&json!({ "type": "object", "required": ["a"] })).unwrap();
-        assert!(schema.validator.get().is_none());
+        assert!(schema.compiled.get().is_none());
         assert!(schema.check(&json!({})).is_err() && schema.check(&json!({ "a": 1 })).is_ok());
-        assert!(schema.validator.get().is_some());
+        assert!(schema.compiled.get().is_some());
         // What a person wrote is looked at where it stands.
         assert!(matches!(
             Schema::of_type(&json!({ "pattern": "[" })),
@@ -394,6 +410,10 @@ mod tests {
         ));
         assert!(matches!(
             why(json!({ "$schema": "https://example.com/mine" })),
+            SchemaError::UnknownDialect(_)
+        ));
+        assert!(matches!(
+            why(json!({ "$schema": "https://example.com/draft/2020-12/schema", "type": "object" })),
             SchemaError::UnknownDialect(_)
         ));
         for dialect in [
