@@ -101,6 +101,10 @@ pub(crate) fn unwritable(error: serde_json::Error) -> ErrorObject {
 }
 
 fn list(request: &ServerRequest, registry: &Registry, cursor: Option<&str>) -> Reply {
+    let of = (request.method, request.origin.profile.revision);
+    if let Some(page) = registry.lists.get(of, cursor) {
+        return Ok(page);
+    }
     let shape = shape(request, registry);
     let (size, ttl) = (registry.page_size, Some(registry.list_ttl_ms));
     let scope = Some(CacheScope::Private);
@@ -119,7 +123,9 @@ fn list(request: &ServerRequest, registry: &Registry, cursor: Option<&str>) -> R
                 cache_scope: scope,
                 ..$result::default()
             };
-            shape.complete(&mut result).map_err(unwritable)
+            let page = shape.complete(&mut result).map_err(unwritable)?;
+            registry.lists.keep(of, cursor, &page, result.next_cursor);
+            Ok(page)
         }};
     }
     match request.method {

@@ -50,6 +50,7 @@ mod handler;
 mod http;
 mod input;
 mod limit;
+mod lists;
 mod page;
 mod panics;
 mod prompt;

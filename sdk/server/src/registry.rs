@@ -12,6 +12,7 @@ use trunkline_proto::server::{Change, Config, News};
 use trunkline_types::{Extension, Extra, ListCapability, Resource, ResourcesCapability, ServerCapabilities};
 
 use crate::completion::{CompletionEntry, CompletionKey};
+use crate::lists::Lists;
 use crate::prompt::PromptEntry;
 use crate::resource::{Readable, Template};
 use crate::service::RequestService;
@@ -31,6 +32,7 @@ pub(crate) struct Registry {
     pub(crate) config: Config,
     /// The same with the capabilities that follow from what is registered; made when it is first asked for.
     served: OnceLock<Arc<Config>>,
+    pub(crate) lists: Lists,
     pub(crate) page_size: usize,
     pub(crate) list_ttl_ms: i64,
     pub(crate) logging: bool,
@@ -50,6 +52,7 @@ impl Registry {
         Self {
             config,
             served: OnceLock::new(),
+            lists: Lists::default(),
             page_size: PAGE_SIZE,
             list_ttl_ms: 0,
             logging: true,
@@ -254,6 +257,7 @@ impl Shared {
         let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
         let registry = Arc::make_mut(&mut registry);
         registry.served = OnceLock::new();
+        registry.lists = Lists::default();
         with(registry)
     }
 

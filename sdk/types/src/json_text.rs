@@ -20,7 +20,7 @@ const ROOM: usize = 512;
 /// assert_eq!(text.as_bytes(), br#"{"sum":3}"#);
 /// assert_eq!(text.read::<serde_json::Value>().unwrap()["sum"], 3);
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub struct JsonText(Vec<u8>);
 
 impl JsonText {
@@ -73,6 +73,15 @@ impl JsonText {
     /// If it does not fit the type, or is nested deeper than is read.
     pub fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
         serde_json::from_slice(&self.0)
+    }
+}
+
+/// With room for what is put around it.
+impl Clone for JsonText {
+    fn clone(&self) -> Self {
+        let mut text = Vec::with_capacity(self.0.len() + ROOM);
+        text.extend_from_slice(&self.0);
+        Self(text)
     }
 }
 

@@ -159,6 +159,9 @@ impl MirroredParams {
     /// ```
     pub fn from_schema(schema: &Value) -> Result<Self, InvalidMirror> {
         let mut params: Vec<Mirrored> = Vec::new();
+        if !mentions(schema) {
+            return Ok(Self { params });
+        }
         let mut open = Vec::new();
         push(&mut open, schema, String::new(), Some(Vec::new()));
         while let Some(Place { schema, at, path }) = open.pop() {
@@ -176,6 +179,15 @@ impl MirroredParams {
             open_parts(&mut open, schema, &at, path.as_deref());
         }
         Ok(Self { params })
+    }
+}
+
+/// Whether the keyword is anywhere: in nearly no schema.
+fn mentions(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => members.contains_key(KEYWORD) || members.values().any(mentions),
+        Value::Array(items) => items.iter().any(mentions),
+        _ => false,
     }
 }
 
