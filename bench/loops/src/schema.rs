@@ -21,6 +21,12 @@ pub(crate) const LOOPS: &[Loop] = &[
         checks(order(), fitting(), true)
     }),
     Loop::new(
+        "schema/check_plain",
+        "the same, where the schema has no pattern",
+        2000,
+        || checks(plain_order(), fitting(), true),
+    ),
+    Loop::new(
         "schema/refuse_small",
         "checks arguments that do not fit, and says why",
         500,
@@ -54,6 +60,13 @@ fn order() -> Value {
         "required": ["customer", "items"],
         "additionalProperties": false,
     })
+}
+
+fn plain_order() -> Value {
+    let mut order = order();
+    let sku = order.pointer_mut("/properties/items/items/properties/sku").unwrap();
+    *sku = json!({ "type": "string" });
+    order
 }
 
 fn fitting() -> Value {

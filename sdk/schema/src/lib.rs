@@ -144,8 +144,8 @@ impl Schema {
         Ok(prepared)
     }
 
-    /// Takes the schema of a Rust type. It is within its bounds, but it is compiled only when the first value is
-    /// checked: that takes a millisecond or two, mostly for the schema of schemas, and such a schema is valid by its
+    /// Takes the schema of a Rust type. It is within its bounds, but one that is not as simple is compiled only when the
+    /// first value is checked: that takes a millisecond or two, mostly for the schema of schemas, and such a schema is valid by its
     /// making. One with a pattern in it, which a person wrote, is compiled at once.
     ///
     /// # Errors
@@ -163,7 +163,8 @@ impl Schema {
             return Err(SchemaError::NotASchema);
         }
         check_bounds(schema)?;
-        let plain = Plain::read(schema, dialect(schema)?);
+        check_dialect(schema)?;
+        let plain = Plain::read(schema);
         if plain.is_none() {
             if let Some(target) = external_reference(schema) {
                 return Err(SchemaError::ExternalReference(target));
@@ -268,19 +269,20 @@ fn clip(text: &str) -> String {
     }
 }
 
-/// The dialect that a schema names, as one of [`DIALECTS`], or the newest.
-fn dialect(schema: &Value) -> Result<&'static str, SchemaError> {
-    let Some(named) = schema.get("$schema") else {
-        return Ok(DIALECTS[0]);
+fn check_dialect(schema: &Value) -> Result<(), SchemaError> {
+    let Some(dialect) = schema.get("$schema") else {
+        return Ok(());
     };
-    let bare = named
-        .as_str()
-        .unwrap_or_default()
+    let name = dialect.as_str().unwrap_or_default();
+    let bare = name
         .trim_start_matches("https://")
         .trim_start_matches("http://")
         .trim_end_matches('#');
-    let known = DIALECTS.into_iter().find(|dialect| *dialect == bare);
-    known.ok_or_else(|| SchemaError::UnknownDialect(named.to_string()))
+    if DIALECTS.contains(&bare) {
+        Ok(())
+    } else {
+        Err(SchemaError::UnknownDialect(dialect.to_string()))
+    }
 }
 
 fn check_bounds(schema: &Value) -> Result<(), SchemaError> {
@@ -347,8 +349,11 @@ mod tests {
     fn the_schema_of_a_type_is_compiled_when_it_is_needed() {
         let schema = Schema::of_type(&json!({ "type": "object", "required": ["a"] })).unwrap();
         assert!(schema.compiled.get().is_none());
-        assert!(schema.check(&json!({})).is_err() && schema.check(&json!({ "a": 1 })).is_ok());
-        assert!(schema.compiled.get().is_some());
+        // What fits a simple one needs no compilation at all.
+        assert!(schema.check(&json!({ "a": 1 })).is_ok() && schema.compiled.get().is_none());
+        assert!(schema.check(&json!({})).is_err() && schema.compiled.get().is_some());
+        let choice = Schema::of_type(&json!({ "anyOf": [{ "type": "integer" }] })).unwrap();
+        assert!(choice.compiled.get().is_none() && choice.check(&json!(1)).is_ok() && choice.compiled.get().is_some());
         // What a person wrote is looked at where it stands.
         assert!(matches!(
             Schema::of_type(&json!({ "pattern": "[" })),

@@ -17,6 +17,8 @@ const ANY: u8 = NULL | BOOLEAN | NUMBER | STRING | ARRAY | OBJECT;
 /// Whole numbers up to this one are the same in floating point.
 const EXACT: u64 = 1 << 53;
 
+const LATEST: &str = "https://json-schema.org/draft/2020-12/schema";
+
 const ANY_NUMBER: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 const ANY_SIZE: (usize, usize) = (0, usize::MAX);
 
@@ -51,12 +53,19 @@ struct Member {
 }
 
 impl Plain {
-    /// Reads a schema of this dialect. None if it is of another kind, or perhaps not valid.
-    pub(crate) fn read(schema: &Value, dialect: &str) -> Option<Self> {
+    /// Reads a schema. None if it is of another kind, or perhaps not valid.
+    pub(crate) fn read(schema: &Value) -> Option<Self> {
+        let dialect = match schema.get("$schema") {
+            None => LATEST,
+            Some(dialect) => dialect.as_str()?,
+        };
         // Before 2019-09 a format was something to check.
-        let formats = dialect.contains("2020-12") || dialect.contains("2019-09");
-        (formats || dialect.contains("draft-07")).then_some(())?;
-        Self::part(schema, formats, true)
+        let ignores_formats = match dialect.strip_suffix('#').unwrap_or(dialect) {
+            LATEST | "https://json-schema.org/draft/2019-09/schema" => true,
+            "http://json-schema.org/draft-07/schema" => false,
+            _ => return None,
+        };
+        Self::part(schema, ignores_formats, true)
     }
 
     fn of_kinds(kinds: u8) -> Self {
@@ -73,7 +82,7 @@ impl Plain {
         }
     }
 
-    fn part(schema: &Value, formats: bool, root: bool) -> Option<Self> {
+    fn part(schema: &Value, ignores_formats: bool, root: bool) -> Option<Self> {
         let keywords = match schema {
             Value::Bool(any) => return Some(Self::of_kinds(if *any { ANY } else { 0 })),
             Value::Object(keywords) => keywords,
@@ -91,8 +100,8 @@ impl Plain {
                 }
                 "properties" => properties = Some(value.as_object()?),
                 "required" => required = sorted(texts(value)?),
-                "additionalProperties" => plain.others = Some(Box::new(Self::part(value, formats, false)?)),
-                "items" => plain.items = Some(Box::new(Self::part(value, formats, false)?)),
+                "additionalProperties" => plain.others = Some(Box::new(Self::part(value, ignores_formats, false)?)),
+                "items" => plain.items = Some(Box::new(Self::part(value, ignores_formats, false)?)),
                 "minimum" => plain.range.0 = exact(value.as_number()?)?,
                 "maximum" => plain.range.1 = exact(value.as_number()?)?,
                 "minLength" => plain.length.0 = size(value)?,
@@ -101,12 +110,13 @@ impl Plain {
                 "maxItems" => plain.count.1 = size(value)?,
                 // What says nothing about the value must still be of its type.
                 "title" | "description" | "$comment" => drop(value.as_str()?),
-                "format" if formats => drop(value.as_str()?),
+                "format" if ignores_formats => drop(value.as_str()?),
                 "deprecated" | "readOnly" | "writeOnly" => drop(value.as_bool()?),
                 "examples" => drop(value.as_array()?),
                 "default" => {}
                 "$schema" if root => {}
-                _ if keyword.starts_with("x-") => {}
+                // Something that stands in an extension may be meant as a schema.
+                _ if keyword.starts_with("x-") && !value.is_object() && !value.is_array() => {}
                 _ => return None,
             }
         }
@@ -122,7 +132,7 @@ impl Plain {
                 name: name.to_owned(),
                 required: required.binary_search(&name).is_ok(),
                 plain: match schema {
-                    Some(schema) => Self::part(schema, formats, false)?,
+                    Some(schema) => Self::part(schema, ignores_formats, false)?,
                     // One that must be there and fit what is said of all others is rare.
                     None if plain.others.is_some() => return None,
                     None => Self::of_kinds(ANY),
@@ -230,11 +240,12 @@ fn size(value: &Value) -> Option<usize> {
 
 /// The number in floating point, if it is the same number there.
 fn exact(number: &Number) -> Option<f64> {
-    let whole = number.as_i64().map(i64::unsigned_abs).or_else(|| number.as_u64());
-    whole
-        .is_none_or(|whole| whole <= EXACT)
-        .then(|| number.as_f64())
-        .flatten()
+    let float = number.as_f64()?;
+    match number.as_i64().map(i64::unsigned_abs).or_else(|| number.as_u64()) {
+        Some(whole) => (whole <= EXACT).then_some(float),
+        // With serde_json's `arbitrary_precision` it is a text, and may be nearly that.
+        None => (Number::from_f64(float).as_ref() == Some(number)).then_some(float),
+    }
 }
 
 fn within((least, most): (usize, usize), size: usize) -> bool {
@@ -248,21 +259,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Schema, dialect};
+    use crate::Schema;
 
     const NAMES: [&str; 3] = ["a", "b", "서울"];
     const KINDS: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
-    const DIALECTS: [Option<&str>; 5] = [
+    const DIALECTS: [Option<&str>; 9] = [
         None,
-        Some("https://json-schema.org/draft/2020-12/schema"),
+        Some(LATEST),
+        Some("https://json-schema.org/draft/2020-12/schema##"),
+        Some("json-schema.org/draft/2020-12/schema"),
+        Some("http://json-schema.org/draft/2020-12/schema"),
+        Some("https://json-schema.org/draft-07/schema"),
         Some("https://json-schema.org/draft/2019-09/schema"),
         Some("http://json-schema.org/draft-07/schema#"),
         Some("http://json-schema.org/draft-04/schema#"),
     ];
-
-    fn read(schema: &Value) -> Option<Plain> {
-        Plain::read(schema, dialect(schema).unwrap())
-    }
 
     fn object(members: Vec<(&str, Value)>) -> Value {
         let named = members.into_iter().map(|(name, value)| (name.to_owned(), value));
@@ -317,7 +328,7 @@ mod tests {
             3 => (select(vec!["minLength", "maxLength", "minItems", "maxItems"]), bound()),
             1 => (Just("format"), select(vec!["date", "email", "int32"]).prop_map(Value::from)),
             1 => (select(vec!["description", "$comment", "x-mcp-header", "pattern", "unknown"]), Just(json!("b"))),
-            1 => (select(vec!["examples", "oneOf"]), Just(json!([true]))),
+            1 => (select(vec!["examples", "oneOf", "x-all"]), Just(json!([true]))),
         ]
     }
 
@@ -351,7 +362,7 @@ mod tests {
         /// What is read here is a valid schema, and says of every value what the validator says.
         #[test]
         fn a_plain_schema_says_what_the_validator_says(schema in schema(), values in prop::collection::vec(value(), 8)) {
-            if let Some(plain) = read(&schema) {
+            if let Some(plain) = Plain::read(&schema) {
                 let schema = Schema::compile(&schema).unwrap();
                 let validator = &schema.compiled().as_ref().unwrap().validator;
                 for value in &values {
@@ -364,7 +375,7 @@ mod tests {
 
     #[test]
     fn schemas_of_tools_are_plain_and_intricate_ones_are_not() {
-        let plain = |schema: Value| read(&schema).is_some();
+        let plain = |schema: Value| Plain::read(&schema).is_some();
         assert!(plain(json!({
             "$schema": "http://json-schema.org/draft-07/schema#",
             "type": "object",
@@ -384,6 +395,7 @@ mod tests {
             ("enum", json!([1])),
             ("minimum", json!("1")),
             ("title", json!(7)),
+            ("x-all", json!({ "$ref": "http://127.0.0.1:9/x" })),
             ("required", json!(["a", "a"])),
             ("$schema", json!("http://json-schema.org/draft-04/schema#")),
         ] {
@@ -394,14 +406,23 @@ mod tests {
         assert!(!formats("http://json-schema.org/draft-07/schema#"));
     }
 
-    /// Neither many members nor many choices are gone through one by one.
     #[test]
-    fn a_check_goes_by_the_size_of_the_value() {
-        let many: Map<String, Value> = (0..6_000).map(|name| (format!("m{name}"), json!(true))).collect();
-        let names: Vec<&String> = many.keys().collect();
-        let schema = json!({ "items": { "properties": many, "enum": names } });
-        let plain = read(&schema).unwrap();
-        assert!(plain.fits(&json!(vec!["m5999"; 200_000])));
-        assert!(!plain.fits(&json!(vec!["m6000"; 200_000])));
+    fn each_of_many_members_and_choices_is_found() {
+        let names: Vec<String> = (0..300).map(|number| format!("m{number}")).collect();
+        let members: Map<String, Value> = names
+            .iter()
+            .map(|name| (name.clone(), json!({ "const": name })))
+            .collect();
+        let schema = json!({ "properties": members, "required": names, "additionalProperties": { "enum": names } });
+        let plain = Plain::read(&schema).unwrap();
+        let fitting: Map<String, Value> = names.iter().map(|name| (name.clone(), name.as_str().into())).collect();
+        assert!(plain.fits(&Value::Object(fitting.clone())));
+        for name in &names {
+            let mut changed = fitting.clone();
+            changed.insert("other".to_owned(), name.as_str().into());
+            assert!(plain.fits(&Value::Object(changed.clone())), "{name}");
+            changed.shift_remove(name);
+            assert!(!plain.fits(&Value::Object(changed)), "{name}");
+        }
     }
 }

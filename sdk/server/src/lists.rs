@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use trunkline_types::{JsonText, Method, Revision};
 
@@ -16,24 +16,29 @@ pub(crate) struct Lists(Mutex<BTreeMap<ListOf, Pages>>);
 
 #[derive(Default)]
 struct Pages {
-    first: Option<JsonText>,
+    first: Option<Arc<JsonText>>,
     /// By the cursor that a page here named as that of the next one: no other cursor takes room.
-    further: BTreeMap<String, Option<JsonText>>,
+    further: BTreeMap<String, Option<Arc<JsonText>>>,
 }
 
 impl Lists {
     /// The page behind a cursor, if it was written before.
     pub(crate) fn get(&self, list: ListOf, cursor: Option<&str>) -> Option<JsonText> {
-        let lists = self.lock();
-        let pages = lists.get(&list)?;
-        match cursor {
-            None => pages.first.clone(),
-            Some(cursor) => pages.further.get(cursor).cloned().flatten(),
-        }
+        let page = {
+            let lists = self.lock();
+            let pages = lists.get(&list)?;
+            match cursor {
+                None => pages.first.clone(),
+                Some(cursor) => pages.further.get(cursor).cloned().flatten(),
+            }
+        };
+        // A page may be large: others need not wait for its copy.
+        page.map(|page| (*page).clone())
     }
 
     /// Keeps a page, and the cursor of the one that follows it.
     pub(crate) fn keep(&self, list: ListOf, cursor: Option<&str>, page: &JsonText, next: Option<String>) {
+        let page = Arc::new(page.clone());
         let mut lists = self.lock();
         let pages = lists.entry(list).or_default();
         let slot = match cursor {
@@ -43,7 +48,7 @@ impl Lists {
                 None => return,
             },
         };
-        *slot = Some(page.clone());
+        *slot = Some(page);
         if let Some(next) = next {
             pages.further.entry(next).or_default();
         }

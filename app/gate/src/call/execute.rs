@@ -1,5 +1,6 @@
 //! Sends an approved call and waits for its one answer.
 
+use std::cell::LazyCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -79,16 +80,17 @@ async fn wait(mut running: Call, server: &Server, tool: &OfferedTool, watch: &dy
     let mut stray = None;
     let began = Instant::now();
     let mut seconds = 0;
-    let of = || one_line(tool.server(), 100);
-    let name = || one_line(&tool.definition().name, 100);
+    // Most calls have nothing to tell.
+    let of = LazyCell::new(|| one_line(tool.server(), 100));
+    let name = LazyCell::new(|| one_line(&tool.definition().name, 100));
     loop {
         tokio::select! {
             biased;
             progress = running.progress() => {
                 let Some(progress) = progress else { break };
                 watch.news(&News::Progress {
-                    server: of(),
-                    tool: name(),
+                    server: (*of).clone(),
+                    tool: (*name).clone(),
                     progress: progress.progress.as_f64().unwrap_or_default(),
                     total: progress.total.and_then(|total| total.as_f64()),
                     message: progress.message.map(|message| one_line(&message, 200)),
@@ -97,11 +99,11 @@ async fn wait(mut running: Call, server: &Server, tool: &OfferedTool, watch: &dy
             () = tokio::time::sleep(LOOK) => {
                 if began.elapsed().as_secs() > seconds {
                     seconds = began.elapsed().as_secs();
-                    watch.news(&News::Running { server: of(), tool: name(), seconds });
+                    watch.news(&News::Running { server: (*of).clone(), tool: (*name).clone(), seconds });
                 }
                 for noise in noise.take(server) {
                     watch.news(&News::Noise {
-                        server: of(),
+                        server: (*of).clone(),
                         text: one_line(&noise.to_string(), 300),
                     });
                     // With one call in flight there is only one that it can have been meant for.
@@ -118,7 +120,7 @@ async fn wait(mut running: Call, server: &Server, tool: &OfferedTool, watch: &dy
     let result = running.await;
     for noise in noise.take(server) {
         watch.news(&News::Noise {
-            server: of(),
+            server: (*of).clone(),
             text: one_line(&noise.to_string(), 300),
         });
     }

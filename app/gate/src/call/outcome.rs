@@ -88,8 +88,7 @@ pub struct Answer {
     pub is_error: bool,
     /// What was found in the text.
     pub flags: BTreeSet<Flag>,
-    /// The result as it came.
-    pub whole: CallToolResult,
+    pub(crate) whole: CallToolResult,
 }
 
 /// What a model is given of a structured result.
@@ -118,6 +117,11 @@ impl Serialize for Answer {
 }
 
 impl Answer {
+    /// The result as it came.
+    pub fn whole(&self) -> &CallToolResult {
+        &self.whole
+    }
+
     /// The structured result, cleaned; none where it is too long to be given to a model.
     pub fn structured(&self) -> Option<&Value> {
         match &self.structured {

@@ -2,7 +2,7 @@
 //!
 //! A process group alone keeps our controlling terminal, and whoever has that can write over what a person reads there
 //! and even type the answer to our own question. A new session has no terminal. Nothing but `setsid` in the child makes
-//! one, and `std` offers no safe way to it. Where we have no terminal either, as a service or in a test, a group is
+//! one, and `std` offers no safe way to it. Where we have no terminal either, as a service or in a test, on Linux a group is
 //! enough, and starting is quicker by a half: `std` need not copy our page tables then.
 #![allow(
     unsafe_code,
@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 /// Makes the child the leader of a new process group, in a session that has no terminal.
 pub(super) fn lead(command: &mut Command) {
-    if !has_terminal() {
+    if !may_have_terminal() {
         command.process_group(0);
         return;
     }
@@ -28,8 +28,9 @@ pub(super) fn lead(command: &mut Command) {
     }
 }
 
-/// Whether our session has a controlling terminal, or that cannot be told.
-fn has_terminal() -> bool {
+/// Whether there is a controlling terminal, or may be one. On Linux each process gets its own from its parent; elsewhere
+/// it is the session's, and all in it get the one that comes later.
+pub(super) fn may_have_terminal() -> bool {
     let none = |error| Errno::from_io_error(&error) == Some(Errno::NXIO);
-    !File::open("/dev/tty").is_err_and(none)
+    !(cfg!(target_os = "linux") && File::open("/dev/tty").is_err_and(none))
 }

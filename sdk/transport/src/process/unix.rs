@@ -271,7 +271,10 @@ mod tests {
     #[tokio::test]
     async fn the_child_leads_a_group_of_its_own() {
         let (process, _streams) = cat();
-        assert_eq!(rustix::process::getpgid(Some(process.group)), Ok(process.group));
+        let own = Ok(process.group);
+        assert_eq!(rustix::process::getpgid(Some(process.group)), own);
+        // And a session, where ours has a terminal.
+        assert!(!session::may_have_terminal() || rustix::process::getsid(Some(process.group)) == own);
     }
 
     #[tokio::test]
