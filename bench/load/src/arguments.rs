@@ -16,7 +16,7 @@ stand in double quotes. The first peer of a transport is the one that the others
   --rounds N       how often everything is measured (5)
   --ms N           milliseconds of each measured phase (500)
   --warm-up-ms N   milliseconds of load before the first phase of a tool (200)
-  --starts N       cold starts in a round (5)
+  --starts N       cold starts in a round (25)
   --sessions N     sessions whose memory is measured (1000)
   --most N         leave out growth beyond so many tools, sessions or MiB
   --wait-ms N      milliseconds after which a server that does not answer is killed (20000)
@@ -89,7 +89,7 @@ impl Arguments {
             rounds: 5,
             time: Duration::from_millis(500),
             warm_up: Duration::from_millis(200),
-            starts: 5,
+            starts: 25,
             sessions: 1000,
             most: usize::MAX,
             wait: Duration::from_secs(20),
