@@ -145,8 +145,8 @@ impl Schema {
     }
 
     /// Takes the schema of a Rust type. It is within its bounds, but one that is not as simple is compiled only when the
-    /// first value is checked: that takes a millisecond or two, mostly for the schema of schemas, and such a schema is valid by its
-    /// making. One with a pattern in it, which a person wrote, is compiled at once.
+    /// first value is checked: that takes a millisecond or two, mostly for the schema of schemas, and such a schema is
+    /// valid by its making. One with a pattern in it, which a person wrote, is compiled at once.
     ///
     /// # Errors
     /// The same as those of [`compile`](Self::compile), but for a schema that is not valid: nothing fits that.
