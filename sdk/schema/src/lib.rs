@@ -61,10 +61,20 @@ const DIALECTS: [&str; 5] = [
 #[derive(Debug)]
 pub struct Schema {
     source: Value,
-    /// How most values are checked, where the schema is simple enough.
-    plain: Option<Plain>,
+    form: Form,
     compiled: OnceLock<Result<Compiled, SchemaError>>,
 }
+
+/// How intricate a schema is.
+#[derive(Debug)]
+enum Form {
+    /// Most values are checked without the validator, and naming what does not fit takes little.
+    Plain(Plain),
+    Intricate(Expansion),
+}
+
+// The parts of a plain schema are followed once.
+const _: () = assert!(MAX_NODES as u64 <= MAX_NAMING);
 
 /// What it takes to check any value, and to say where it does not fit.
 #[derive(Debug)]
@@ -72,7 +82,6 @@ struct Compiled {
     validator: Validator,
     /// Whether a pattern needs backtracking, so that texts must be short.
     backtracks: bool,
-    expansion: Expansion,
 }
 
 /// Why a schema cannot be used.
@@ -135,13 +144,7 @@ impl Schema {
     /// # Errors
     /// If it is not valid, too large, of an unknown dialect, or refers to something outside.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
-        let prepared = Self::prepare(schema)?;
-        if prepared.plain.is_none()
-            && let Err(error) = prepared.compiled()
-        {
-            return Err(error.clone());
-        }
-        Ok(prepared)
+        Self::prepare(schema, |_| true)
     }
 
     /// Takes the schema of a Rust type. It is within its bounds, but one that is not as simple is compiled only when the
@@ -151,31 +154,36 @@ impl Schema {
     /// # Errors
     /// The same as those of [`compile`](Self::compile), but for a schema that is not valid: nothing fits that.
     pub fn of_type(schema: &Value) -> Result<Self, SchemaError> {
-        if pattern::has_pattern(schema) {
-            return Self::compile(schema);
-        }
-        Self::prepare(schema)
+        Self::prepare(schema, pattern::has_pattern)
     }
 
-    /// Everything but the compilation.
-    fn prepare(schema: &Value) -> Result<Self, SchemaError> {
+    /// Everything but the compilation of a plain schema, and of any other that is not to be compiled at once.
+    fn prepare(schema: &Value, at_once: fn(&Value) -> bool) -> Result<Self, SchemaError> {
         if !schema.is_object() && !schema.is_boolean() {
             return Err(SchemaError::NotASchema);
         }
         check_bounds(schema)?;
         check_dialect(schema)?;
-        let plain = Plain::read(schema);
-        if plain.is_none() {
+        let form = if let Some(plain) = Plain::read(schema) {
+            Form::Plain(plain)
+        } else {
             if let Some(target) = external_reference(schema) {
                 return Err(SchemaError::ExternalReference(target));
             }
-            expand::expand(schema)?;
-        }
-        Ok(Self {
+            Form::Intricate(expand::expand(schema)?)
+        };
+        let prepared = Self {
             source: schema.clone(),
-            plain,
+            form,
             compiled: OnceLock::new(),
-        })
+        };
+        if matches!(prepared.form, Form::Intricate(_))
+            && at_once(schema)
+            && let Err(error) = prepared.compiled()
+        {
+            return Err(error.clone());
+        }
+        Ok(prepared)
     }
 
     fn compiled(&self) -> &Result<Compiled, SchemaError> {
@@ -189,11 +197,7 @@ impl Schema {
             let validator = cost::counting(options)
                 .build(&cost::counted(&self.source))
                 .map_err(|error| SchemaError::Invalid(clip(&error.to_string())))?;
-            Ok(Compiled {
-                validator,
-                backtracks,
-                expansion: expand::expand(&self.source)?,
-            })
+            Ok(Compiled { validator, backtracks })
         })
     }
 
@@ -202,7 +206,9 @@ impl Schema {
     /// # Errors
     /// Where the value does not fit.
     pub fn check(&self, value: &Value) -> Result<(), Mismatch> {
-        if self.plain.as_ref().is_some_and(|plain| plain.fits(value)) {
+        if let Form::Plain(plain) = &self.form
+            && plain.fits(value)
+        {
             return Ok(());
         }
         let compiled = match self.compiled() {
@@ -228,7 +234,9 @@ impl Schema {
             return Ok(());
         }
         // Naming every mismatch follows every branch, which the check itself did not have to.
-        if !compiled.expansion.within(MAX_NAMING, value) {
+        if let Form::Intricate(expansion) = &self.form
+            && !expansion.within(MAX_NAMING, value)
+        {
             return Err(Mismatch {
                 places: vec!["the value does not fit its schema, which is too intricate to say where".to_owned()],
             });
