@@ -118,7 +118,7 @@ impl Inner {
             if let Some(cursor) = cursor {
                 params.insert("cursor".to_owned(), cursor.into());
             }
-            self.exchange(T::METHOD, params, &options, None)
+            self.exchange(T::METHOD, params, &options)
         });
         match collected.await {
             Ok(mut collected) => {

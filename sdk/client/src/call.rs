@@ -214,13 +214,8 @@ impl Inner {
         method: Method,
         params: Extra,
         options: &RequestOptions,
-        progress: Option<FeedWriter<Progress>>,
     ) -> Result<Box<RawValue>, CallError> {
-        let params = Arc::new(params);
-        match self
-            .exchange_rounds(method, &params, options, progress.as_ref())
-            .await?
-        {
+        match self.exchange_rounds(method, &Arc::new(params), options, None).await? {
             Exchanged::Complete(result) => Ok(result),
             Exchanged::Task(_) => Err(CallError::Invalid(format!("`{method}` became a task"))),
         }
@@ -283,7 +278,7 @@ impl Inner {
         options: &CallOptions,
         progress: Option<FeedWriter<Progress>>,
     ) -> Result<Called, CallError> {
-        let result = match self.exchange_tool(tool, arguments, options, progress.clone()).await? {
+        let result = match self.exchange_tool(tool, arguments, options, progress.as_ref()).await? {
             Exchanged::Complete(result) => self.decode(&result)?,
             Exchanged::Task(created) => self.follow_call(*created, options, progress).await?,
         };
@@ -296,7 +291,7 @@ impl Inner {
         tool: &str,
         arguments: Extra,
         options: &CallOptions,
-        progress: Option<FeedWriter<Progress>>,
+        progress: Option<&FeedWriter<Progress>>,
     ) -> Result<Exchanged, CallError> {
         let mut params = Extra::new();
         params.insert("name".to_owned(), tool.into());

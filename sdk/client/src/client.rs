@@ -280,7 +280,7 @@ impl Client {
 
     async fn ask<T: serde::de::DeserializeOwned>(&self, method: Method, params: Extra) -> Result<T, CallError> {
         let options = self.inner.request_options(&CallOptions::default());
-        let result = self.inner.exchange(method, params, &options, None).await?;
+        let result = self.inner.exchange(method, params, &options).await?;
         self.inner.decode(&result)
     }
 

@@ -59,10 +59,10 @@ impl Inner {
         &self,
         params: Extra,
         options: &RequestOptions,
-        progress: Option<FeedWriter<Progress>>,
+        progress: Option<&FeedWriter<Progress>>,
     ) -> Result<Exchanged, CallError> {
         let params = Arc::new(params);
-        let sent = self.exchange_rounds(Method::CallTool, &params, options, progress.as_ref());
+        let sent = self.exchange_rounds(Method::CallTool, &params, options, progress);
         let refused = match sent.await {
             Err(CallError::Refused(error)) if error.code == code::HEADER_MISMATCH && self.mirrors() => error,
             other => return other,
@@ -71,7 +71,6 @@ impl Inner {
         if self.list::<Tool>().await.is_err() {
             return Err(CallError::Refused(refused));
         }
-        self.exchange_rounds(Method::CallTool, &params, options, progress.as_ref())
-            .await
+        self.exchange_rounds(Method::CallTool, &params, options, progress).await
     }
 }

@@ -126,7 +126,7 @@ impl Inner {
         for uri in filter.resource_subscriptions.iter().flatten() {
             let mut params = Extra::new();
             params.insert("uri".to_owned(), Value::String(uri.clone()));
-            self.exchange(Method::Subscribe, params, &RequestOptions::default(), None)
+            self.exchange(Method::Subscribe, params, &RequestOptions::default())
                 .await?;
         }
         if self.state.ended.get().is_some() {

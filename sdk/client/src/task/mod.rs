@@ -197,7 +197,7 @@ impl Inner {
     }
 
     async fn ask_for<T: DeserializeOwned>(&self, method: Method, params: Extra) -> Result<T, CallError> {
-        let result = self.exchange(method, params, &RequestOptions::default(), None).await?;
+        let result = self.exchange(method, params, &RequestOptions::default()).await?;
         self.decode(&result)
     }
 
