@@ -89,8 +89,8 @@ async fn wait(mut running: Call, server: &Server, tool: &OfferedTool, watch: &dy
             progress = running.progress() => {
                 let Some(progress) = progress else { break };
                 watch.news(&News::Progress {
-                    server: (*of).clone(),
-                    tool: (*name).clone(),
+                    server: of.clone(),
+                    tool: name.clone(),
                     progress: progress.progress.as_f64().unwrap_or_default(),
                     total: progress.total.and_then(|total| total.as_f64()),
                     message: progress.message.map(|message| one_line(&message, 200)),
@@ -99,11 +99,11 @@ async fn wait(mut running: Call, server: &Server, tool: &OfferedTool, watch: &dy
             () = tokio::time::sleep(LOOK) => {
                 if began.elapsed().as_secs() > seconds {
                     seconds = began.elapsed().as_secs();
-                    watch.news(&News::Running { server: (*of).clone(), tool: (*name).clone(), seconds });
+                    watch.news(&News::Running { server: of.clone(), tool: name.clone(), seconds });
                 }
                 for noise in noise.take(server) {
                     watch.news(&News::Noise {
-                        server: (*of).clone(),
+                        server: of.clone(),
                         text: one_line(&noise.to_string(), 300),
                     });
                     // With one call in flight there is only one that it can have been meant for.
@@ -120,7 +120,7 @@ async fn wait(mut running: Call, server: &Server, tool: &OfferedTool, watch: &dy
     let result = running.await;
     for noise in noise.take(server) {
         watch.news(&News::Noise {
-            server: (*of).clone(),
+            server: of.clone(),
             text: one_line(&noise.to_string(), 300),
         });
     }
